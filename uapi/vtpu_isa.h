@@ -1,0 +1,728 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/*
+ * vtpu_isa.h - program images and the 128-byte instruction.
+ *
+ * The part of the hardware contract that a compiler writes and the device's
+ * loader reads. Included by vtpu_hw.h; queue entries and registers are there.
+ * What an instruction computes is told in docs/instructions.md, what it costs
+ * in qemu-device/model/cost.h.
+ */
+#ifndef _UAPI_VTPU_ISA_H_
+#define _UAPI_VTPU_ISA_H_
+
+#include <linux/types.h>
+
+/* ---- Image -------------------------------------------------------------- */
+
+/*
+ * An image is a header, a section table right behind it, and sections: sorted
+ * by offset, 64-byte aligned, not overlapping, inside the image, none unknown,
+ * zero bytes between them. At most one section of each type and unit.
+ */
+
+#define VTPU_IMAGE_MAGIC	0x49505456	/* "VTPI" */
+#define VTPU_ISA_VERSION	1
+#define VTPU_IMAGE_ALIGN	64
+#define VTPU_MAX_IMAGE_BYTES	(1u << 28)
+#define VTPU_MAX_BASES		255
+#define VTPU_MAX_SCALARS	256
+#define VTPU_MAX_NAME		40	/* bytes of a base name, NUL included */
+
+/** struct vtpu_image_header - the first 64 bytes */
+struct vtpu_image_header {
+	/** @magic: %VTPU_IMAGE_MAGIC */
+	__u32 magic;
+	/** @version: %VTPU_ISA_VERSION */
+	__u32 version;
+	/** @bytes: of the whole image, a multiple of %VTPU_IMAGE_ALIGN */
+	__u64 bytes;
+	/** @crc32c: CRC-32C (Castagnoli) of the image with this field zero */
+	__u32 crc32c;
+	/** @width: cores of the gang, 1..64 */
+	__u32 width;
+	/** @caps: VTPU_CAP_* that it needs */
+	__u64 caps;
+	/** @nsections: entries of the section table */
+	__u32 nsections;
+	/** @nscalars: scalar arguments, at most %VTPU_MAX_SCALARS */
+	__u32 nscalars;
+	/** @rsvd: zero */
+	__u64 rsvd[3];
+};
+
+/** struct vtpu_image_section - an entry of the section table */
+struct vtpu_image_section {
+	/** @type: enum vtpu_section_type */
+	__u16 type;
+	/** @unit: QUEUE: enum vtpu_unit; else zero */
+	__u16 unit;
+	/** @count: elements of the section's array */
+	__u32 count;
+	/** @offset: from the start of the image */
+	__u64 offset;
+	/** @bytes: array plus, for tables with names, the names */
+	__u64 bytes;
+	/** @rsvd: zero */
+	__u64 rsvd;
+};
+
+/** enum vtpu_section_type - what a section holds */
+enum vtpu_section_type {
+	/** @VTPU_SECTION_BASES: struct vtpu_image_base[], base 0 first */
+	VTPU_SECTION_BASES	= 1,
+	/** @VTPU_SECTION_QUEUE: struct vtpu_insn[] of one unit, in order; the same text on every core */
+	VTPU_SECTION_QUEUE	= 2,
+	/** @VTPU_SECTION_OPNAMES: struct vtpu_image_opname[] sorted by op id, then the names */
+	VTPU_SECTION_OPNAMES	= 3,
+	/** @VTPU_SECTION_TENSORS: struct vtpu_image_tensor[] sorted by base and offset, then the names */
+	VTPU_SECTION_TENSORS	= 4,
+	/** @VTPU_SECTION_CONST: bytes that DMA may read as base %VTPU_BASE_CONST */
+	VTPU_SECTION_CONST	= 5,
+};
+
+/** struct vtpu_image_base - a base register: an arena in HBM, bound by each job */
+struct vtpu_image_base {
+	/** @extent: bytes that each core may reach, at least 1, below 2^40 */
+	__u64 extent;
+	/**
+	 * @core_stride: from one core's bytes to the next's. 0: all cores share
+	 * them, and the base is read-only when the gang is wider than 1. Else at
+	 * least @extent. The whole range is (width - 1) * @core_stride + @extent.
+	 */
+	__u64 core_stride;
+	/** @align: power of two, 64..2 MiB, that the bound address must have */
+	__u32 align;
+	/** @flags: VTPU_BASE_* */
+	__u32 flags;
+	/** @name: for reports, NUL-terminated, rest zero */
+	char name[VTPU_MAX_NAME];
+};
+
+#define VTPU_BASE_READ		(1u << 0)
+#define VTPU_BASE_WRITE		(1u << 1)
+#define VTPU_BASE_FLAGS		(VTPU_BASE_READ | VTPU_BASE_WRITE)
+
+/** struct vtpu_image_opname - name of an operation */
+struct vtpu_image_opname {
+	/** @op_id: as instructions carry it */
+	__u32 op_id;
+	/** @name: offset of the NUL-terminated name from the section's start */
+	__u32 name;
+};
+
+/** struct vtpu_image_tensor - name of a byte range of a base */
+struct vtpu_image_tensor {
+	/** @base: index into the bases */
+	__u32 base;
+	/** @name: offset of the NUL-terminated name from the section's start */
+	__u32 name;
+	/** @offset: from the base */
+	__u64 offset;
+	/** @bytes: length */
+	__u64 bytes;
+};
+
+/* ---- Units, types, addresses -------------------------------------------- */
+
+/** enum vtpu_unit - the in-order instruction queues of a core */
+enum vtpu_unit {
+	VTPU_UNIT_CTL	= 0,	/* barriers, marks, end */
+	VTPU_UNIT_DMA	= 1,	/* HBM <-> VMEM, VMEM <-> SMEM, fill, gather */
+	VTPU_UNIT_MXU	= 2,	/* matrix products and their epilogue */
+	VTPU_UNIT_VPU	= 3,	/* element-wise chains, reductions, softmax */
+	VTPU_UNIT_XLU	= 4,	/* transpose, permute, sort */
+	VTPU_UNIT_ICI	= 5,	/* sends to other cores of the gang */
+	VTPU_UNITS	= 6,
+};
+
+/** enum vtpu_type - element types; 0 where an instruction has none */
+enum vtpu_type {
+	VTPU_TYPE_U8	= 1,
+	VTPU_TYPE_S8	= 2,
+	VTPU_TYPE_S32	= 3,
+	VTPU_TYPE_BF16	= 4,
+	VTPU_TYPE_F32	= 5,
+	VTPU_TYPE_F8E4M3 = 6,	/* reserved */
+	VTPU_TYPE_F8E5M2 = 7,	/* reserved */
+};
+
+/** enum vtpu_space - where an address of a DMA points */
+enum vtpu_space {
+	VTPU_SPACE_VMEM	= 0,
+	VTPU_SPACE_HBM	= 1,
+	VTPU_SPACE_SMEM	= 2,
+};
+
+/*
+ * DMA, ICI and gather addresses are 64-bit words: base register in bits
+ * 56..63 (HBM only), space in 48..55, offset in 0..39, the rest zero.
+ * An HBM address is base.va + core * base.core_stride + offset. All other
+ * instructions carry plain 32-bit VMEM byte addresses.
+ */
+#define VTPU_ADDR(space, base, offset) \
+	((__u64)(base) << 56 | (__u64)(space) << 48 | (__u64)(offset))
+#define VTPU_ADDR_BASE(a)	((__u32)((a) >> 56))
+#define VTPU_ADDR_SPACE(a)	((__u32)((a) >> 48 & 0xff))
+#define VTPU_ADDR_OFFSET(a)	((a) & 0xffffffffffULL)
+#define VTPU_ADDR_RSVD		0x0000ff0000000000ULL
+
+#define VTPU_BASE_CONST		255	/* the image's CONST section, read-only */
+
+/* ---- The instruction ---------------------------------------------------- */
+
+/** struct vtpu_wait - start only when a semaphore of the own core is high enough */
+struct vtpu_wait {
+	/** @sem: semaphore */
+	__u8 sem;
+	/** @cmp: zero: always >= */
+	__u8 cmp;
+	/** @pad: first wait: SMEM word of the predicate (with VTPU_INSN_PRED); second wait: zero */
+	__u16 pad;
+	/** @value: start when the semaphore is at least this, 1..2^31-1 */
+	__u32 value;
+};
+
+/** struct vtpu_signal - at completion, add to a semaphore */
+struct vtpu_signal {
+	/** @sem: semaphore */
+	__u8 sem;
+	/** @core: whose: own core id + this, modulo the width */
+	__u8 core;
+	/** @inc: 1..65535 */
+	__u16 inc;
+};
+
+/**
+ * struct vtpu_insn_dma - COPY, FILL, GATHER, SCATTER_ADD and ICI payload
+ *
+ * Moves a box of up to five dimensions, innermost first. Dimensions beyond
+ * @ndim have count 1 and strides 0. COPY pads with zeros: dimension d of the
+ * destination has @pad_before[d] + @count[d] + @pad_after[d] elements, and
+ * @dst_stride applies to all of them.
+ */
+struct vtpu_insn_dma {
+	/** @src: address of the first source element; FILL: zero */
+	__u64 src;
+	/** @dst: address of the first destination element, padding included */
+	__u64 dst;
+	/** @src_type: enum vtpu_type. Casts: u8 to f32 or bf16, f32 to bf16, bf16 to f32; FILL: zero */
+	__u8 src_type;
+	/** @dst_type: enum vtpu_type */
+	__u8 dst_type;
+	/** @ndim: 1..5 */
+	__u8 ndim;
+	/** @mode: VTPU_DMA_* */
+	__u8 mode;
+	/** @count: source elements of each dimension, at least 1 */
+	__u32 count[5];
+	/** @src_stride: bytes from one source element to the next in each dimension */
+	__s32 src_stride[5];
+	/** @dst_stride: bytes from one destination element to the next in each dimension */
+	__s32 dst_stride[5];
+	/** @pad_before: zero elements before, of dimensions 0..3 */
+	__u8 pad_before[4];
+	/** @pad_after: zero elements after, of dimensions 0..3 */
+	__u8 pad_after[4];
+	/** @imm: argument 0. FILL: value, in @dst_type's bits. GATHER, SCATTER_ADD: VMEM address of s32 row indices */
+	__u32 imm;
+	/** @core: ICI: receiving core, own id + this, modulo the width; else zero */
+	__u16 core;
+	/** @pad: zero */
+	__u16 pad;
+};
+
+#define VTPU_DMA_ADD		(1u << 0)	/* f32 only: add to the destination; not built yet */
+#define VTPU_DMA_CLAMP		(1u << 1)	/* GATHER: clamp indices instead of failing; not built yet */
+
+/**
+ * struct vtpu_insn_mxu - MATMUL and CONV payload
+ *
+ * d[M,N] = epilogue(c[M,N] + sum over g of A_g[M,K] * B_g[K,N]), each output
+ * one chain of fused multiply-adds, g and k ascending. Pitches are in bytes,
+ * multiples of the element size. With VTPU_MXU_TRANS_A element (i,k) of A is at
+ * k * lda + i elements, else at i * lda + k; B (k,j) likewise at k * ldb + j,
+ * transposed j * ldb + k.
+ */
+struct vtpu_insn_mxu {
+	/** @a: VMEM address of A */
+	__u32 a;
+	/** @b: VMEM address of B */
+	__u32 b;
+	/** @c: VMEM address of the f32 start values, with VTPU_MXU_ACCUMULATE; else zero */
+	__u32 c;
+	/** @d: VMEM address of the result; may equal @c */
+	__u32 d;
+	/** @a_type: f32 or bf16 */
+	__u8 a_type;
+	/** @b_type: f32 or bf16 */
+	__u8 b_type;
+	/** @d_type: f32 or bf16 */
+	__u8 d_type;
+	/** @passes: 0: what the types need; 1, 3 or 6 to reduce f32 products, not built yet */
+	__u8 passes;
+	/** @m: rows of the result */
+	__u32 m;
+	/** @n: columns of the result */
+	__u32 n;
+	/** @k: contracted elements of each batch element */
+	__u32 k;
+	/** @g: batch-reduce count, at least 1 */
+	__u16 g;
+	/** @mode: VTPU_MXU_* */
+	__u16 mode;
+	/** @lda: pitch of A */
+	__u32 lda;
+	/** @ldb: pitch of B */
+	__u32 ldb;
+	/** @ldc: pitch of the start values; zero without VTPU_MXU_ACCUMULATE */
+	__u32 ldc;
+	/** @ldd: pitch of the result, and of a residual and pre-activation operand */
+	__u32 ldd;
+	/** @a_gstride: bytes from A_g to A_g+1 */
+	__s32 a_gstride;
+	/** @b_gstride: bytes from B_g to B_g+1 */
+	__s32 b_gstride;
+	/** @in_h: CONV: input rows; all window fields are zero for MATMUL */
+	__u16 in_h;
+	/** @in_w: input columns */
+	__u16 in_w;
+	/** @ker_h: kernel rows */
+	__u8 ker_h;
+	/** @ker_w: kernel columns */
+	__u8 ker_w;
+	/** @stride_h: window stride */
+	__u8 stride_h;
+	/** @stride_w: window stride */
+	__u8 stride_w;
+	/** @pad_top: zero rows above */
+	__u8 pad_top;
+	/** @pad_left: zero columns to the left */
+	__u8 pad_left;
+	/** @pad_bottom: zero rows below */
+	__u8 pad_bottom;
+	/** @pad_right: zero columns to the right */
+	__u8 pad_right;
+	/** @dil_h: kernel dilation */
+	__u8 dil_h;
+	/** @dil_w: kernel dilation */
+	__u8 dil_w;
+	/** @lhs_dil_h: input dilation (data gradient) */
+	__u8 lhs_dil_h;
+	/** @lhs_dil_w: input dilation */
+	__u8 lhs_dil_w;
+	/** @epi_op: enum vtpu_epi_op, done in order; the first NONE ends the list */
+	__u8 epi_op[4];
+	/** @epi_arg: arguments 0..3: operands of the epilogue ops, taken in order */
+	__u32 epi_arg[4];
+};
+
+#define VTPU_MXU_TRANS_A	(1u << 0)
+#define VTPU_MXU_TRANS_B	(1u << 1)
+#define VTPU_MXU_ACCUMULATE	(1u << 2)	/* start from c, else from +0 */
+#define VTPU_MXU_SPLIT_M	(1u << 3)	/* rows, not columns, are split over a core's arrays */
+#define VTPU_MXU_MODE		0xfu
+
+/** enum vtpu_epi_op - epilogue operations on f32 accumulators */
+enum vtpu_epi_op {
+	VTPU_EPI_NONE		= 0,
+	VTPU_EPI_BIAS		= 1,	/* + arg[j], arg: VMEM address of f32[N] */
+	VTPU_EPI_SCALE		= 2,	/* * arg[j], arg: VMEM address of f32[N] */
+	VTPU_EPI_RESIDUAL	= 3,	/* + arg[i,j], arg: VMEM address, type and pitch of d */
+	VTPU_EPI_SCALE_IMM	= 4,	/* * arg, f32 */
+	VTPU_EPI_RELU		= 5,
+	VTPU_EPI_LEAKY_RELU	= 6,	/* x > 0 ? x : x * arg, f32 */
+	VTPU_EPI_CLAMP		= 7,	/* min(max(x, arg), next arg), f32 both */
+	VTPU_EPI_SIGMOID	= 8,
+	VTPU_EPI_TANH		= 9,
+	VTPU_EPI_GELU		= 10,	/* tanh form */
+	VTPU_EPI_SILU		= 11,
+	VTPU_EPI_STORE		= 12,	/* also store the value so far to arg, type and pitch of d; not built yet */
+	VTPU_EPI_DROPOUT	= 13,	/* keep probability, seed; not built yet */
+	VTPU_EPI_OPS		= 14,
+};
+
+/**
+ * struct vtpu_insn_ew - EW payload: a chain of element-wise micro-ops
+ *
+ * Per element: r0..r3 are loaded from the inputs (missing ones are 0), up to
+ * eight micro-ops run, then output i is stored from r_i. bf16 and u8 inputs are widened
+ * to f32; bf16 outputs are rounded. Rows are @cols contiguous elements.
+ */
+struct vtpu_insn_ew {
+	/** @nin: inputs, 0..4 */
+	__u8 nin;
+	/** @nout: outputs, 1..2 */
+	__u8 nout;
+	/** @nops: micro-ops, 0..8; the rest are zero */
+	__u8 nops;
+	/** @pad: zero */
+	__u8 pad;
+	/** @rows: rows */
+	__u32 rows;
+	/** @cols: columns */
+	__u32 cols;
+	/** @in: inputs: VMEM address and pitch in bytes (0 where a broadcast needs none) */
+	struct {
+		__u32 addr;
+		__u32 pitch;
+	} in[4];
+	/** @in_type: f32, bf16 or u8 */
+	__u8 in_type[4];
+	/** @in_bcast: enum vtpu_bcast */
+	__u8 in_bcast[4];
+	/** @out: outputs: VMEM address and pitch in bytes */
+	struct {
+		__u32 addr;
+		__u32 pitch;
+	} out[2];
+	/** @out_type: f32 or bf16 */
+	__u8 out_type[2];
+	/** @pad2: zero */
+	__u16 pad2;
+	/** @op: micro-ops: enum vtpu_ew_op and VTPU_EW_ARGS() */
+	struct {
+		__u8 op;
+		__u8 args;
+	} op[8];
+	/** @imm: arguments 0 and 1: f32 immediates */
+	__u32 imm[2];
+};
+
+/** enum vtpu_bcast - how an input covers rows and columns */
+enum vtpu_bcast {
+	VTPU_BCAST_FULL		= 0,	/* element (i,j) */
+	VTPU_BCAST_ROW		= 1,	/* element j for every row */
+	VTPU_BCAST_COL		= 2,	/* element i for every column; pitch between elements */
+	VTPU_BCAST_SCALAR	= 3,
+};
+
+/* Micro-op operands: dst r0..r3; a and b: r0..r3, then the two immediates */
+#define VTPU_EW_ARGS(dst, a, b)	((dst) << 6 | (a) << 3 | (b))
+#define VTPU_EW_DST(args)	((args) >> 6 & 3)
+#define VTPU_EW_A(args)		((args) >> 3 & 7)
+#define VTPU_EW_B(args)		((args) & 7)
+#define VTPU_EW_IMM0		4
+#define VTPU_EW_IMM1		5
+
+/** enum vtpu_ew_op - micro-ops; unary ones take a and have b zero */
+enum vtpu_ew_op {
+	VTPU_EW_MOV	= 1,
+	VTPU_EW_ADD	= 2,
+	VTPU_EW_SUB	= 3,
+	VTPU_EW_MUL	= 4,
+	VTPU_EW_DIV	= 5,
+	VTPU_EW_MIN	= 6,
+	VTPU_EW_MAX	= 7,
+	VTPU_EW_FMA	= 8,	/* dst = a * b + dst */
+	VTPU_EW_CMP_EQ	= 9,	/* 1.0 or 0.0 */
+	VTPU_EW_CMP_LT	= 10,
+	VTPU_EW_CMP_LE	= 11,
+	VTPU_EW_SELECT	= 12,	/* dst = dst != 0 ? a : b */
+	VTPU_EW_NEG	= 13,
+	VTPU_EW_ABS	= 14,
+	VTPU_EW_SQRT	= 15,
+	VTPU_EW_RSQRT	= 16,
+	VTPU_EW_RCP	= 17,
+	VTPU_EW_FLOOR	= 18,
+	VTPU_EW_EXP	= 19,
+	VTPU_EW_LOG	= 20,
+	VTPU_EW_TANH	= 21,
+	VTPU_EW_SIGMOID	= 22,
+	VTPU_EW_RELU	= 23,
+	VTPU_EW_GELU	= 24,	/* tanh form */
+	VTPU_EW_SILU	= 25,
+	VTPU_EW_ERF	= 26,	/* this and the rest: not built yet */
+	VTPU_EW_POW	= 27,
+	VTPU_EW_SIN	= 28,
+	VTPU_EW_COS	= 29,
+	VTPU_EW_SIGN	= 30,
+	VTPU_EW_RNG	= 31,
+	VTPU_EW_OPS	= 32,
+};
+
+/**
+ * struct vtpu_insn_rows - REDUCE, ARGMAX, SOFTMAX, NORM, TRANSPOSE, CUMSUM, SORT, TOPK, IOTA, PERMUTE payload
+ *
+ * Works on a [rows, cols] matrix in VMEM; which fields an opcode uses is in
+ * docs/instructions.md, unused ones are zero.
+ */
+struct vtpu_insn_rows {
+	/** @in: VMEM address */
+	__u32 in;
+	/** @out: VMEM address */
+	__u32 out;
+	/** @aux: VMEM address of a second operand or result */
+	__u32 aux;
+	/** @aux2: VMEM address of a third */
+	__u32 aux2;
+	/** @rows: rows of the input */
+	__u32 rows;
+	/** @cols: columns of the input */
+	__u32 cols;
+	/** @in_pitch: bytes from one input row to the next */
+	__u32 in_pitch;
+	/** @out_pitch: bytes from one output row to the next */
+	__u32 out_pitch;
+	/** @in_type: f32 or bf16 */
+	__u8 in_type;
+	/** @out_type: f32 or bf16; TRANSPOSE: the same as @in_type */
+	__u8 out_type;
+	/** @op: REDUCE: enum vtpu_reduce_op */
+	__u8 op;
+	/** @axis: REDUCE: 0: over rows, result [cols]; 1: over columns, result [rows] */
+	__u8 axis;
+	/** @k: TOPK: results of each row; PERMUTE: log2 of the block */
+	__u32 k;
+	/** @imm: arguments 0 and 1. SOFTMAX: scale of the input (f32), then zero. NORM: epsilon, then zero */
+	__u32 imm[2];
+	/** @rsvd: zero */
+	__u32 rsvd[12];
+};
+
+/** enum vtpu_reduce_op - struct vtpu_insn_rows.op */
+enum vtpu_reduce_op {
+	VTPU_REDUCE_SUM		= 1,
+	VTPU_REDUCE_MAX		= 2,
+	VTPU_REDUCE_MIN		= 3,
+	VTPU_REDUCE_SUMSQ	= 4,
+};
+
+/**
+ * struct vtpu_insn_pool - POOL forward and backward payload, not built yet
+ */
+struct vtpu_insn_pool {
+	/** @in: VMEM address, NHWC */
+	__u32 in;
+	/** @out: VMEM address, NHWC */
+	__u32 out;
+	/** @index: VMEM address of one index byte for each output */
+	__u32 index;
+	/** @images: images */
+	__u32 images;
+	/** @channels: channels */
+	__u32 channels;
+	/** @in_h: input rows */
+	__u16 in_h;
+	/** @in_w: input columns */
+	__u16 in_w;
+	/** @ker_h: window rows */
+	__u8 ker_h;
+	/** @ker_w: window columns */
+	__u8 ker_w;
+	/** @stride_h: window stride */
+	__u8 stride_h;
+	/** @stride_w: window stride */
+	__u8 stride_w;
+	/** @pad_top: padding */
+	__u8 pad_top;
+	/** @pad_left: padding */
+	__u8 pad_left;
+	/** @pad_bottom: padding */
+	__u8 pad_bottom;
+	/** @pad_right: padding */
+	__u8 pad_right;
+	/** @type: element type */
+	__u8 type;
+	/** @op: 1: max, 2: average */
+	__u8 op;
+	/** @pad: zero */
+	__u16 pad;
+	/** @rsvd: zero */
+	__u32 rsvd[15];
+};
+
+/** struct vtpu_insn_ctl - NOP, BARRIER, MARK, HALT payload */
+struct vtpu_insn_ctl {
+	/** @core_mask: BARRIER: cores of the gang that meet, own core included */
+	__u64 core_mask;
+	/** @value: HALT: exit code, MARK: any */
+	__u32 value;
+	/** @pad: zero */
+	__u32 pad;
+	/** @rsvd: zero */
+	__u64 rsvd[10];
+};
+
+/** struct vtpu_insn - one instruction */
+struct vtpu_insn {
+	/** @opcode: enum vtpu_opcode */
+	__u8 opcode;
+	/** @unit: enum vtpu_unit: the one its opcode runs on, and its section's */
+	__u8 unit;
+	/** @flags: VTPU_INSN_* */
+	__u16 flags;
+	/** @op_id: operation that this is part of, for reports; 0 is none */
+	__u32 op_id;
+	/** @wait: valid with VTPU_INSN_WAIT0 and VTPU_INSN_WAIT1 */
+	struct vtpu_wait wait[2];
+	/** @signal: valid with VTPU_INSN_SIGNAL0 and VTPU_INSN_SIGNAL1 */
+	struct vtpu_signal signal[2];
+	/** @payload: by opcode */
+	union {
+		struct vtpu_insn_ctl ctl;
+		struct vtpu_insn_dma dma;
+		struct vtpu_insn_mxu mxu;
+		struct vtpu_insn_ew ew;
+		struct vtpu_insn_rows rows;
+		struct vtpu_insn_pool pool;
+		__u32 word[24];
+		__u8 byte[96];
+	} payload;
+};
+
+#define VTPU_INSN_WAIT0		(1u << 0)
+#define VTPU_INSN_WAIT1		(1u << 1)
+#define VTPU_INSN_SIGNAL0	(1u << 2)
+#define VTPU_INSN_SIGNAL1	(1u << 3)
+#define VTPU_INSN_PRED		(1u << 4)	/* writes nothing if SMEM word wait[0].pad is zero; same cycles */
+#define VTPU_INSN_ARG_SMEM(i)	(1u << (8 + (i)))	/* argument i is the number of an SMEM word that holds it */
+#define VTPU_INSN_FLAGS		0x0f1fu
+
+/** enum vtpu_opcode - every instruction, those not built yet included */
+enum vtpu_opcode {
+	/* CTL */
+	VTPU_OP_NOP		= 0x01,	/* only its waits and signals */
+	VTPU_OP_HALT		= 0x02,	/* last of its queue */
+	VTPU_OP_BARRIER		= 0x03,
+	VTPU_OP_MARK		= 0x04,	/* a point for traces */
+	/* DMA */
+	VTPU_OP_COPY		= 0x10,
+	VTPU_OP_FILL		= 0x11,
+	VTPU_OP_GATHER		= 0x12,	/* not built yet */
+	VTPU_OP_SCATTER_ADD	= 0x13,	/* not built yet */
+	/* MXU */
+	VTPU_OP_MATMUL		= 0x20,
+	VTPU_OP_CONV		= 0x21,	/* forward; not built yet */
+	VTPU_OP_CONV_DGRAD	= 0x22,	/* not built yet */
+	VTPU_OP_CONV_WGRAD	= 0x23,	/* not built yet */
+	/* VPU */
+	VTPU_OP_EW		= 0x30,
+	VTPU_OP_REDUCE		= 0x31,
+	VTPU_OP_SOFTMAX		= 0x32,
+	VTPU_OP_ARGMAX		= 0x33,	/* not built yet, as the rest of VPU */
+	VTPU_OP_NORM		= 0x34,
+	VTPU_OP_NORM_GRAD	= 0x35,
+	VTPU_OP_SOFTMAX_XENT	= 0x36,
+	VTPU_OP_SOFTMAX_GRAD	= 0x37,
+	VTPU_OP_POOL		= 0x38,
+	VTPU_OP_POOL_GRAD	= 0x39,
+	VTPU_OP_CONV_DW		= 0x3a,
+	VTPU_OP_CONV_DW_DGRAD	= 0x3b,
+	VTPU_OP_CONV_DW_WGRAD	= 0x3c,
+	VTPU_OP_OPTIMIZE	= 0x3d,
+	VTPU_OP_RNG_FILL	= 0x3e,
+	VTPU_OP_CUMSUM		= 0x3f,
+	/* XLU */
+	VTPU_OP_TRANSPOSE	= 0x40,
+	VTPU_OP_PERMUTE		= 0x41,	/* not built yet, as the rest of XLU */
+	VTPU_OP_SORT		= 0x42,
+	VTPU_OP_TOPK		= 0x43,
+	VTPU_OP_IOTA		= 0x44,
+	/* ICI, not built yet */
+	VTPU_OP_SEND		= 0x50,
+	VTPU_OP_BCAST		= 0x51,
+};
+
+/* ---- Load report -------------------------------------------------------- */
+
+/**
+ * struct vtpu_load_result - what a load found; @records struct vtpu_load_record follow
+ */
+struct vtpu_load_result {
+	/** @status: enum vtpu_hw_status, as in the completion */
+	__u32 status;
+	/** @records: records written behind this */
+	__u32 records;
+	/** @found: findings in all; more than @records when room or the limit of %VTPU_MAX_RECORDS ended the list */
+	__u32 found;
+	/** @races: of these, races and possible races */
+	__u32 races;
+	/** @cycles: modelled cycles of a run */
+	__u64 cycles;
+	/** @mxu_cycles: of all cores together, cycles with the matrix unit busy */
+	__u64 mxu_cycles;
+	/** @macs: multiply-adds of all cores together */
+	__u64 macs;
+	/** @hbm_bytes: HBM bytes moved by all cores together */
+	__u64 hbm_bytes;
+	/** @instances: instructions times width */
+	__u32 instances;
+	/** @edges: edges of the hazard graph */
+	__u32 edges;
+	/** @vmem_bytes: highest VMEM byte used, plus 1 */
+	__u64 vmem_bytes;
+};
+
+#define VTPU_MAX_RECORDS	64
+
+/** enum vtpu_record_kind - struct vtpu_load_record.kind */
+enum vtpu_record_kind {
+	VTPU_REC_IMAGE		= 1,	/* @index: section (or ~0: header), @field: byte offset there, @have, @need */
+	VTPU_REC_FIELD		= 2,	/* instruction field at byte @field has @have, limit @need */
+	VTPU_REC_RANGE		= 3,	/* operand [@start, @start + @bytes) leaves @space (of size @need), or @base */
+	VTPU_REC_DEADLOCK	= 4,	/* blocked on @sem: @have of @need; one for each blocked queue */
+	VTPU_REC_RACE		= 5,	/* overlaps the other instruction in [@start, + @bytes) with no order between */
+	VTPU_REC_POSSIBLE_RACE	= 6,	/* the same, but the exact overlap was not decided */
+	VTPU_REC_OVERFLOW	= 7,	/* @sem would pass 2^31 - 1 */
+	VTPU_REC_UNSUPPORTED	= 8,	/* opcode or capability @have */
+	VTPU_REC_BARRIER	= 9,	/* blocked in a barrier that core @have never reaches */
+};
+
+/** struct vtpu_load_record - one finding */
+struct vtpu_load_record {
+	/** @kind: enum vtpu_record_kind */
+	__u16 kind;
+	/** @core: core of the instruction */
+	__u8 core;
+	/** @unit: its unit */
+	__u8 unit;
+	/** @index: its position in the unit's queue */
+	__u32 index;
+	/** @op_id: its operation */
+	__u32 op_id;
+	/** @sem: semaphore */
+	__u16 sem;
+	/** @space: enum vtpu_space of @start */
+	__u8 space;
+	/** @base: base register of @start */
+	__u8 base;
+	/** @have: value found */
+	__u64 have;
+	/** @need: value needed, or limit */
+	__u64 need;
+	/** @start: first byte of the range */
+	__u64 start;
+	/** @bytes: length of the range */
+	__u64 bytes;
+	/** @other_core: core of the second instruction */
+	__u8 other_core;
+	/** @other_unit: its unit */
+	__u8 other_unit;
+	/** @field: byte offset of the field */
+	__u16 field;
+	/** @other_index: its position */
+	__u32 other_index;
+	/** @other_op_id: its operation */
+	__u32 other_op_id;
+	/** @pad: zero */
+	__u32 pad;
+};
+
+#if defined(__KERNEL__) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L)
+_Static_assert(sizeof(struct vtpu_image_header) == 64, "vtpu_image_header");
+_Static_assert(sizeof(struct vtpu_image_section) == 32, "vtpu_image_section");
+_Static_assert(sizeof(struct vtpu_image_base) == 64, "vtpu_image_base");
+_Static_assert(sizeof(struct vtpu_image_opname) == 8, "vtpu_image_opname");
+_Static_assert(sizeof(struct vtpu_image_tensor) == 24, "vtpu_image_tensor");
+_Static_assert(sizeof(struct vtpu_insn_ctl) == 96, "vtpu_insn_ctl");
+_Static_assert(sizeof(struct vtpu_insn_dma) == 96, "vtpu_insn_dma");
+_Static_assert(sizeof(struct vtpu_insn_mxu) == 96, "vtpu_insn_mxu");
+_Static_assert(sizeof(struct vtpu_insn_ew) == 96, "vtpu_insn_ew");
+_Static_assert(sizeof(struct vtpu_insn_rows) == 96, "vtpu_insn_rows");
+_Static_assert(sizeof(struct vtpu_insn_pool) == 96, "vtpu_insn_pool");
+_Static_assert(sizeof(struct vtpu_insn) == 128, "vtpu_insn");
+_Static_assert(sizeof(struct vtpu_load_result) == 64, "vtpu_load_result");
+_Static_assert(sizeof(struct vtpu_load_record) == 64, "vtpu_load_record");
+#endif
+
+#endif /* _UAPI_VTPU_ISA_H_ */
