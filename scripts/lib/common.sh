@@ -2,6 +2,7 @@
 # shellcheck shell=bash
 # What the build scripts share: messages, the cache folder, locks. Sourced, never run.
 
+# shellcheck disable=SC2034  # for those who source this
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/vtpu
 

@@ -62,6 +62,10 @@ define run
 	@printf '%s\n' '$(call escape_cmd,saved_cmd_$@ := $(cmd_$1))' >$@.cmd
 endef
 hash  := \#
+define newline
+
+
+endef
 empty :=
 space := $(empty) $(empty)
 
