@@ -8,8 +8,8 @@
  * - Every call that can fail returns enum vtpu_status; results go through the
  *   last pointer arguments, which are left alone on failure.
  * - After a failure vtpu_last_error() has a sentence, in the same thread.
- * - The library never prints, never ends the process and installs no handlers.
- * - Option structs start with struct_size; set it with the struct's _INIT macro.
+ * - The library never prints, never ends the process and installs no signal handlers.
+ * - Option structs start with struct_size; VTPU_INIT() sets it.
  *   Zero is the default of every other field. A struct from a newer header is
  *   accepted as long as the fields this library does not know are zero.
  * - Since 0.1 unless a comment says otherwise.
@@ -22,7 +22,29 @@
 #include <stdint.h>
 
 #ifdef __cplusplus
+template <class T> static inline T vtpu_init()
+{
+	T t = T();
+
+	t.struct_size = sizeof(T);
+	return t;
+}
 extern "C" {
+#endif
+
+/**
+ * Initialises a struct that starts with struct_size, and further fields by name:
+ *
+ *     struct vtpu_buffer_options host = VTPU_INIT(host, .memory = VTPU_MEMORY_HOST);
+ *
+ * In C++ only VTPU_INIT(host); set the fields after it.
+ */
+#ifdef __cplusplus
+#define VTPU_INIT(variable) vtpu_init<decltype(variable)>()
+#else
+/* clang-format off */
+#define VTPU_INIT(variable, ...) { .struct_size = sizeof(variable), __VA_ARGS__ }
+/* clang-format on */
 #endif
 
 /** Marks what the shared library exports. */

@@ -84,7 +84,7 @@ enum vtpu_status vtpu_options(void *dst, const void *src, size_t known, const ch
 	memcpy(&size, src, sizeof(size));
 	if (size < sizeof(size))
 		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "%s: struct_size is %zu; initialise the struct with its _INIT macro", what, size);
+				 "%s: struct_size is %zu; initialise the struct with VTPU_INIT()", what, size);
 	for (i = known; i < size; i++) {
 		if (byte[i])
 			return vtpu_fail(VTPU_ERROR_VERSION,

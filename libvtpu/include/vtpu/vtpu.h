@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/**
+ * @file vtpu.h
+ * All of libvtpu: #include <vtpu/vtpu.h>, link with `pkg-config --libs vtpu`.
+ */
+#ifndef VTPU_VTPU_H
+#define VTPU_VTPU_H
+
+#include <vtpu/core.h>
+#include <vtpu/device.h>
+#include <vtpu/program.h>
+
+#endif /* VTPU_VTPU_H */
