@@ -11,7 +11,7 @@
  *     vtpu_open(NULL, &dev);
  *     vtpu_buffer_alloc(dev, bytes, NULL, &x);
  *     vtpu_buffer_write(x, 0, data, bytes);
- *     vtpu_program_create(dev, image, image_bytes, NULL, &prog);
+ *     vtpu_program_create(dev, image, NULL, &prog);
  *     vtpu_stream_create(dev, NULL, &stream);
  *     vtpu_run(stream, prog, bindings, n, NULL, 0, &done);
  *     vtpu_event_wait(done, VTPU_FOREVER);
@@ -43,6 +43,8 @@ struct vtpu_buffer;
 struct vtpu_stream;
 struct vtpu_program;
 struct vtpu_event;
+struct vtpu_image;
+struct vtpu_hw_geometry;
 
 /** A time-out that never comes. */
 #define VTPU_FOREVER (-1)
@@ -128,6 +130,12 @@ struct vtpu_device_info {
 /** Fill in @p info, whose struct_size is set. Fails with DEVICE_LOST. */
 VTPU_API enum vtpu_status vtpu_device_info(struct vtpu_device *device, struct vtpu_device_info *info);
 
+/**
+ * The chip's geometry (vtpu_hw.h), which program builders ask for. Lives as
+ * long as the device.
+ */
+VTPU_API const struct vtpu_hw_geometry *vtpu_device_geometry(const struct vtpu_device *device);
+
 /** Counters of a core since power-on. Times include the job that runs now; the rest is added when a job ends. */
 struct vtpu_core_counters {
 	size_t struct_size;   /**< set by VTPU_INIT() */
@@ -142,7 +150,7 @@ struct vtpu_core_counters {
 	uint64_t resets;      /**< resets of the core */
 };
 
-/** Read the counters of @p core. Fails with INVALID_ARGUMENT (no such core), DEVICE_LOST. */
+/** Read the counters of @p core into @p counters, whose struct_size is set. Fails with INVALID_ARGUMENT (no such core), DEVICE_LOST. */
 VTPU_API enum vtpu_status vtpu_device_counters(struct vtpu_device *device, uint32_t core,
 					       struct vtpu_core_counters *counters);
 
@@ -163,7 +171,7 @@ struct vtpu_memory_info {
 	uint64_t my_limit;     /**< its quota; 0: none */
 };
 
-/** Read the state of a memory. Fails with INVALID_ARGUMENT, DEVICE_LOST. */
+/** Read the state of a memory into @p info, whose struct_size is set. Fails with INVALID_ARGUMENT, DEVICE_LOST. */
 VTPU_API enum vtpu_status vtpu_device_memory(struct vtpu_device *device, enum vtpu_memory memory,
 					     struct vtpu_memory_info *info);
 
@@ -315,9 +323,9 @@ VTPU_API enum vtpu_status vtpu_stream_wait(struct vtpu_stream *stream, struct vt
  * @param timeout_ns  nanoseconds from now; 0 only looks; VTPU_FOREVER
  *
  * @return OK: it ended well. TIMEOUT: not yet; wait again. Else why it failed, with a
- * sentence that names operation, base and address: FAULT, NUMERIC, TIMEOUT's
- * relative CANCELLED (a job before it failed), DEVICE_LOST, ... A job that was
- * stopped for taking too long fails with VTPU_ERROR_DEADLOCK.
+ * sentence that names program, operation, base and address: FAULT, INVALID_ARGUMENT,
+ * CANCELLED (a job before it in the stream failed), DEVICE_LOST, and DEADLOCK for
+ * a job that was stopped because it took too long.
  */
 VTPU_API enum vtpu_status vtpu_event_wait(struct vtpu_event *event, int64_t timeout_ns);
 
@@ -341,8 +349,7 @@ struct vtpu_program_options {
 /**
  * Load a program.
  * @param device   device
- * @param image    program image (<vtpu/program.h> makes them); copied
- * @param bytes    its size
+ * @param image    what <vtpu/program.h> or <vtpu/ops.h> made; not needed any more afterwards
  * @param options  NULL: not strict
  * @param program  the program
  *
@@ -351,9 +358,14 @@ struct vtpu_program_options {
  * Fails with BAD_PROGRAM, VERSION, UNSUPPORTED, DEADLOCK, RACE, TOO_LARGE,
  * OUT_OF_DEVICE_MEMORY, QUOTA, DEVICE_LOST.
  */
-VTPU_API enum vtpu_status vtpu_program_create(struct vtpu_device *device, const void *image, size_t bytes,
+VTPU_API enum vtpu_status vtpu_program_create(struct vtpu_device *device, const struct vtpu_image *image,
 					      const struct vtpu_program_options *options,
 					      struct vtpu_program **program);
+
+/** Load a program from the bytes of an image, for instance of a file. As vtpu_program_create(). */
+VTPU_API enum vtpu_status vtpu_program_create_bytes(struct vtpu_device *device, const void *data, size_t bytes,
+						    const struct vtpu_program_options *options,
+						    struct vtpu_program **program);
 
 /** Give a program back. Jobs in flight keep it. */
 VTPU_API void vtpu_program_destroy(struct vtpu_program *program);
@@ -380,23 +392,11 @@ VTPU_API enum vtpu_status vtpu_program_stats(struct vtpu_program *program, struc
 /** The findings of the load, a line each: races of a program that is not strict. Lives as long as the program. */
 VTPU_API const char *vtpu_program_report(const struct vtpu_program *program);
 
-/** A base: an arena that a run binds to a buffer. */
-struct vtpu_base_info {
-	char name[40];	    /**< name */
-	uint64_t bytes;	    /**< that the buffer must have from the binding's offset on */
-	uint64_t extent;    /**< of these, the bytes of each core */
-	uint64_t stride;    /**< from one core's bytes to the next's; 0: shared */
-	uint32_t align;	    /**< that the address must have */
-	uint32_t writes;    /**< 1: the program writes it */
-};
-
-/** Describe base @p index. Fails with INVALID_ARGUMENT. */
-VTPU_API enum vtpu_status vtpu_program_base(const struct vtpu_program *program, uint32_t index,
-					    struct vtpu_base_info *info);
-
-/** Number of the base called @p name. Fails with NOT_FOUND, and the sentence lists the names. */
-VTPU_API enum vtpu_status vtpu_program_find_base(const struct vtpu_program *program, const char *name,
-						 uint32_t *index);
+/**
+ * The image that it was made from, with the names and sizes of its bases
+ * (vtpu_image_base(), vtpu_image_find_base()). Lives as long as the program.
+ */
+VTPU_API const struct vtpu_image *vtpu_program_image(const struct vtpu_program *program);
 
 /** What a base of a program is for one run. */
 struct vtpu_binding {

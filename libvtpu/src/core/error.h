@@ -31,8 +31,8 @@ enum vtpu_status vtpu_fail_in(enum vtpu_status status, const char *fmt, ...) VTP
 /** vtpu_fail_nomem() - out of host memory, wanted for @what */
 enum vtpu_status vtpu_fail_nomem(const char *what);
 
-/** vtpu_log() - send a line to the user's log function, if there is one */
-void vtpu_log(enum vtpu_message level, const char *fmt, ...) VTPU_PRINTF(2, 3);
+/** vtpu_message() - send a line to the user's log function, if there is one */
+void vtpu_message(enum vtpu_message level, const char *fmt, ...) VTPU_PRINTF(2, 3);
 
 /**
  * vtpu_options() - copy a caller's option struct

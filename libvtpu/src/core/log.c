@@ -22,7 +22,7 @@ void vtpu_set_log(vtpu_log_fn fn, void *arg, enum vtpu_message level)
 	pthread_mutex_unlock(&lock);
 }
 
-void vtpu_log(enum vtpu_message level, const char *fmt, ...)
+void vtpu_message(enum vtpu_message level, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
