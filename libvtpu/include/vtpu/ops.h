@@ -90,8 +90,8 @@ struct vtpu_tiling {
 };
 
 /** Options of vtpu_dense_build(). */
-struct vtpu_dense_opts {
-	size_t struct_size;
+struct vtpu_dense_options {
+	size_t struct_size;			 /**< set by VTPU_INIT() */
 	const struct vtpu_hw_geometry *geometry; /**< of the device that will run it; required */
 	uint32_t width;				 /**< cores; 0: 1 */
 	uint64_t m;				 /**< rows of x and y, over all cores */
@@ -104,11 +104,6 @@ struct vtpu_dense_opts {
 	struct vtpu_tiling tiling;	 /**< single layers: all; chains: bm and buffers */
 };
 
-#define VTPU_DENSE_OPTS_INIT                                  \
-	{                                                     \
-		.struct_size = sizeof(struct vtpu_dense_opts) \
-	}
-
 /** What a builder chose. */
 struct vtpu_plan {
 	struct vtpu_tiling tiling; /**< as built */
@@ -120,7 +115,7 @@ struct vtpu_plan {
 
 /**
  * Build a program for one fused matrix product, or for a chain of them.
- * @param opts   what
+ * @param options  what
  * @param image  the image; free it with vtpu_image_destroy()
  * @param plan   gets what was chosen; may be NULL
  *
@@ -135,12 +130,12 @@ struct vtpu_plan {
  * hidden activations never leave it.
  * @return VTPU_ERROR_UNSUPPORTED with a sentence when it does not fit VMEM
  */
-VTPU_API enum vtpu_status vtpu_dense_build(const struct vtpu_dense_opts *opts,
+VTPU_API enum vtpu_status vtpu_dense_build(const struct vtpu_dense_options *options,
 					   struct vtpu_image **image, struct vtpu_plan *plan);
 
 /** Options of vtpu_softmax_build(). */
-struct vtpu_softmax_opts {
-	size_t struct_size;
+struct vtpu_softmax_options {
+	size_t struct_size;			 /**< set by VTPU_INIT() */
 	const struct vtpu_hw_geometry *geometry; /**< of the device that will run it; required */
 	uint32_t width;				 /**< cores; 0: 1 */
 	uint64_t m;				 /**< rows, over all cores */
@@ -151,17 +146,12 @@ struct vtpu_softmax_opts {
 	uint32_t bm;				 /**< rows of a tile; 0: the library's choice */
 };
 
-#define VTPU_SOFTMAX_OPTS_INIT                                  \
-	{                                                       \
-		.struct_size = sizeof(struct vtpu_softmax_opts) \
-	}
-
 /**
  * Build a program for y = softmax(x * scale) of each row.
  *
  * Bases: "x" [m, n], "y" [m, n]. A row must fit VMEM.
  */
-VTPU_API enum vtpu_status vtpu_softmax_build(const struct vtpu_softmax_opts *opts,
+VTPU_API enum vtpu_status vtpu_softmax_build(const struct vtpu_softmax_options *options,
 					     struct vtpu_image **image, struct vtpu_plan *plan);
 
 #ifdef __cplusplus
