@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+# Small programs, each a lesson; they see nothing but libvtpu's public headers.
+$(eval $(call program,bin/hello,samples/hello.c,libvtpu.so.0))
+$(eval $(call program,bin/mlp_classify,samples/mlp_classify.c samples/common/sample.c samples/common/dataset.c,\
+	libvtpu.so.0 -lz))
+$(eval $(call program,bin/two_clients,samples/two_clients.c samples/common/sample.c,libvtpu.so.0))
+SAMPLES += build/bin/hello build/bin/mlp_classify build/bin/two_clients

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+/* sample.c - the helpers of sample.h. */
+#include "sample.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void sample_fail(const char *why)
+{
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, why);
+	exit(1);
+}
+
+double sample_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+struct vtpu_buffer *sample_buffer(struct vtpu_device *dev, uint64_t room, const void *data, uint64_t bytes)
+{
+	struct vtpu_buffer *buffer;
+
+	CHECK(vtpu_buffer_alloc(dev, room, NULL, &buffer));
+	if (bytes)
+		CHECK(vtpu_buffer_write(buffer, 0, data, bytes));
+	return buffer;
+}
+
+static void __attribute__((noreturn)) fail_file(const char *path, const char *why)
+{
+	char text[4300];
+
+	snprintf(text, sizeof(text), "%s: %s", path, why);
+	sample_fail(text);
+}
+
+void sample_read(const char *path, void *data, size_t bytes)
+{
+	FILE *f = fopen(path, "rb");
+
+	if (!f)
+		fail_file(path, strerror(errno));
+	if (fread(data, 1, bytes, f) != bytes || fgetc(f) != EOF)
+		fail_file(path, "is not as long as it must be; is it the right file?");
+	fclose(f);
+}
+
+void sample_write(const char *prefix, const char *what, const void *data, size_t bytes)
+{
+	char path[4096];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.%s", prefix, what);
+	f = fopen(path, "wb");
+	if (!f || fwrite(data, 1, bytes, f) != bytes || fclose(f))
+		fail_file(path, strerror(errno));
+}
