@@ -236,6 +236,8 @@ enum vtpu_reset {
 /**
  * vtpu_chip_reset_begin() - stop accepting work and make all jobs end; does not block
  * @kind: enum vtpu_reset
+ *
+ * Control context, as vtpu_chip_reset_finish() and vtpu_chip_destroy() too.
  */
 void vtpu_chip_reset_begin(struct vtpu_chip *chip, enum vtpu_reset kind);
 
@@ -243,7 +245,9 @@ void vtpu_chip_reset_begin(struct vtpu_chip *chip, enum vtpu_reset kind);
  * vtpu_chip_reset_finish() - wait for the workers (a few milliseconds), clear all state
  *
  * No completion of older work is written and no vector raised for it. May be
- * called with the host's lock held; needs no host operation that waits for it.
+ * called with the host's lock held; needs no host operation that waits for it:
+ * from begin to finish a host that does DMA in control context must complete
+ * what it has queued, and what still comes, with ok false.
  */
 void vtpu_chip_reset_finish(struct vtpu_chip *chip);
 
