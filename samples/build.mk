@@ -5,3 +5,9 @@ $(eval $(call program,bin/mlp_classify,samples/mlp_classify.c samples/common/sam
 	libvtpu.so.0 -lz))
 $(eval $(call program,bin/two_clients,samples/two_clients.c samples/common/sample.c,libvtpu.so.0))
 SAMPLES += build/bin/hello build/bin/mlp_classify build/bin/two_clients
+
+build/demo: ; @mkdir -p $@
+demo: build/demo/weights.bin build/tests/reference/check_mlp
+DEMO := scripts/demo.sh
+weights: build/demo/weights.bin ## Train the demo's weights in plain C, or take them from the cache
+.PHONY: weights
