@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # vm: --initramfs --cores 8 --file build/bin/mlp_classify --file build/demo/weights.bin --file /usr/bin/jq --file /usr/share/datasets/fashion-mnist
+# shellcheck disable=SC2016,SC2034  # check() evaluates its words itself
 # What vtpu-smi shows of an idle device, of a busy one, and when it may not or cannot look.
 export MNIST_DIR=/usr/share/datasets/fashion-mnist
 n=0
