@@ -28,7 +28,7 @@ include scripts/make/rules.mk
 # Rooms, in the order in which they may know each other, and the -I that each gets for it.
 ROOMS := $(shell awk '!/^#/ && NF { print $$1 }' scripts/rooms.txt)
 $(foreach r,$(ROOMS),$(eval CFLAGS_$r += $(shell awk -v room=$r \
-	'$$1 == room { for (i = 2; i <= NF; i++) if ($$i !~ /[*<]/) printf "-I%s ", $$i }' scripts/rooms.txt)))
+	'$$1 == room { for (i = 2; i <= NF; i++) if ($$i !~ /[*<]/) { sub(/\/[^\/]*\.h$$/, "", $$i); printf "-I%s ", $$i } }' scripts/rooms.txt)))
 include $(wildcard $(addsuffix /build.mk,$(ROOMS) tests/*))
 
 ##@ Build
@@ -66,7 +66,7 @@ check-vm: all $(filter build/%,$(CHECK_HOST_VM)) $(CHECK_DEPS) ## Tests inside a
 	$(Q)scripts/run-tests $(VM)
 check-long: all $(filter build/%,$(CHECK_QUICK) $(CHECK_HOST_VM) $(CHECK_LONG)) $(CHECK_DEPS) ## All of that and the long runs
 	$(Q)scripts/run-tests $(LINT) $(QUICK) $(VM) $(LONG)
-lint: deps ## Format, warnings, sparse, checkpatch, shellcheck, licences, padding, who includes whom
+lint: lib tools samples module qemu $(filter build/%,$(CHECK_QUICK)) ## Format, warnings, sparse, checkpatch, shellcheck, licences, padding, who includes whom
 	$(Q)scripts/run-tests $(LINT)
 
 ##@ Care

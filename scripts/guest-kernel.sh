@@ -113,9 +113,12 @@ source_files()
 			die "linux-source-6.12 $version is not to be had: no checkpatch, no kselftest harness"
 		deb=$(ls "$root"/deb/*.deb)
 		tar=$(dpkg-deb --fsys-tarfile "$deb" | tar -t | grep -E '/linux-source-6\.12\.tar\.xz$')
-		dpkg-deb --fsys-tarfile "$deb" | tar -xO "$tar" | xz -dc -T0 |
-			tar -x -C "$root" --strip-components=1 --occurrence=1 "${source_members[@]/#/linux-source-6.12/}" ||
-			die "linux-source-6.12 $version lacks files that we need (see above)"
+		# The last reader stops once it has all, and those before it then fail: its own success counts.
+		(
+			set +o pipefail
+			dpkg-deb --fsys-tarfile "$deb" | tar -xO "$tar" 2>/dev/null | xz -dc -T0 2>/dev/null |
+				tar -x -C "$root" --strip-components=1 --occurrence=1 "${source_members[@]/#/linux-source-6.12/}"
+		) || die "linux-source-6.12 $version lacks files that we need (see above)"
 		rm -rf "$root/deb"
 		touch "$root/.complete"
 	fi

@@ -17,6 +17,7 @@
 #   CFLAGS_qemu-device/model := @qemu-device/model/flags
 #   CFLAGS_qemu-device/model/gemm_avx2.c := -mavx2 -mfma
 #
+# What the compiler says is shown and kept beside the object, where `make lint` looks for warnings.
 # A changed command line rebuilds what it makes, so no flag needs a `make clean`.
 
 VARIANTS := plain pic asan tsan fuzz
@@ -70,7 +71,7 @@ empty :=
 space := $(empty) $(empty)
 
 cmd_CC     = $(or $(VARIANT_CC_$(VARIANT)),$(CC)) $(CFLAGS) $(VARIANT_CFLAGS_$(VARIANT)) \
-	     $(call file_cflags,$<) -MMD -MP -MF $@.d -c -o $@ $<
+	     $(call file_cflags,$<) -MMD -MP -MF $@.d -c -o $@ $< 2>$@.warn; rc=$$?; cat $@.warn >&2; exit $$rc
 cmd_AR     = rm -f $@ && $(AR) rcs $@ $(filter %.o,$^)
 cmd_LD     = $(or $(VARIANT_CC_$(VARIANT)),$(CC)) $(LDFLAGS) $(VARIANT_LDFLAGS_$(VARIANT)) -o $@ \
 	     $(filter %.o,$^) $(LINK_LIBS) $(LDLIBS)
