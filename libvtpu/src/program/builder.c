@@ -48,14 +48,14 @@ static void *grow(struct vtpu_builder *b, void *array, uint32_t n, uint32_t more
 }
 
 /* One more element of an array of the builder; returns whether there is room, which is zeroed. */
-#define GROW(b, array, n, room)                                                                \
-	({                                                                                     \
+#define GROW(b, array, n, room) \
+	({ \
 		void *grown = grow(b, (b)->array, (b)->n, 1, &(b)->room, sizeof(*(b)->array)); \
-		if (grown) {                                                                   \
-			(b)->array = grown;                                                    \
-			memset(&(b)->array[(b)->n], 0, sizeof(*(b)->array));                   \
-		}                                                                              \
-		grown;                                                                         \
+		if (grown) { \
+			(b)->array = grown; \
+			memset(&(b)->array[(b)->n], 0, sizeof(*(b)->array)); \
+		} \
+		grown; \
 	})
 
 enum vtpu_status vtpu_builder_create(uint32_t width, struct vtpu_builder **builder)
@@ -335,7 +335,7 @@ static void write_names(const struct vtpu_builder *b, struct writer *w)
 		begin(w, VTPU_SECTION_OPNAMES, 0, b->ops);
 		name = b->ops * sizeof(struct vtpu_image_opname);
 		for (uint32_t i = 0; i < b->ops; i++) {
-			struct vtpu_image_opname op = {.op_id = b->op[i].id, .name = name};
+			struct vtpu_image_opname op = { .op_id = b->op[i].id, .name = name };
 
 			append(w, &op, sizeof(op));
 			name += strlen(b->op[i].name) + 1;
@@ -386,8 +386,8 @@ static void write_sections(const struct vtpu_builder *b, struct writer *w, uint3
 
 enum vtpu_status vtpu_builder_finish(struct vtpu_builder *b, struct vtpu_image **image)
 {
-	struct vtpu_image_section section[VTPU_SECTION_CONST + VTPU_UNITS] = {0};
-	struct writer w = {.section = section};
+	struct vtpu_image_section section[VTPU_SECTION_CONST + VTPU_UNITS] = { 0 };
+	struct writer w = { .section = section };
 	struct vtpu_image_header *h;
 	uint32_t sections;
 	uint64_t bytes;

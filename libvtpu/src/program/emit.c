@@ -9,7 +9,7 @@
 /* Header of an instruction: everything but the payload. */
 static struct vtpu_insn head(uint8_t opcode, uint8_t unit, const struct vtpu_emit *emit)
 {
-	struct vtpu_insn insn = {.opcode = opcode, .unit = unit};
+	struct vtpu_insn insn = { .opcode = opcode, .unit = unit };
 
 	if (!emit)
 		return insn;

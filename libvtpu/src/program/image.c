@@ -41,10 +41,9 @@ static enum vtpu_status check_header(const uint8_t *data, size_t bytes)
 				 ", this library reads %d; build the program again",
 				 h.version, VTPU_ISA_VERSION);
 	if (h.bytes != bytes)
-		return BAD(
-			"header says %" PRIu64
-			" bytes, there are %zu; the file is truncated or has something behind it",
-			(uint64_t)h.bytes, bytes);
+		return BAD("header says %" PRIu64
+			   " bytes, there are %zu; the file is truncated or has something behind it",
+			   (uint64_t)h.bytes, bytes);
 	if (bytes % VTPU_IMAGE_ALIGN || bytes > VTPU_MAX_IMAGE_BYTES)
 		return BAD("%zu bytes; must be a multiple of %d and at most %u", bytes,
 			   VTPU_IMAGE_ALIGN, VTPU_MAX_IMAGE_BYTES);

@@ -11,94 +11,94 @@
 /* ---- Words ----------------------------------------------------------------- */
 
 const struct insn_name insn_types[] = {
-	{"u8", VTPU_TYPE_U8, 0},	 {"s8", VTPU_TYPE_S8, 0},
-	{"s32", VTPU_TYPE_S32, 0},	 {"bf16", VTPU_TYPE_BF16, 0},
-	{"f32", VTPU_TYPE_F32, 0},	 {"f8e4m3", VTPU_TYPE_F8E4M3, 0},
-	{"f8e5m2", VTPU_TYPE_F8E5M2, 0}, {0},
+	{ "u8", VTPU_TYPE_U8, 0 },	   { "s8", VTPU_TYPE_S8, 0 },
+	{ "s32", VTPU_TYPE_S32, 0 },	   { "bf16", VTPU_TYPE_BF16, 0 },
+	{ "f32", VTPU_TYPE_F32, 0 },	   { "f8e4m3", VTPU_TYPE_F8E4M3, 0 },
+	{ "f8e5m2", VTPU_TYPE_F8E5M2, 0 }, { 0 },
 };
 
 const struct insn_name insn_caps[] = {
-	{"f32", VTPU_CAP_F32, 0},
-	{"bf16", VTPU_CAP_BF16, 0},
-	{"int8", VTPU_CAP_INT8, 0},
-	{"fp8", VTPU_CAP_FP8, 0},
-	{"conv", VTPU_CAP_CONV, 0},
-	{"ici", VTPU_CAP_ICI, 0},
-	{"gather", VTPU_CAP_GATHER, 0},
-	{"fast", VTPU_CAP_FAST, 0},
-	{"pace_model", VTPU_CAP_PACE_MODEL, 0},
-	{0},
+	{ "f32", VTPU_CAP_F32, 0 },
+	{ "bf16", VTPU_CAP_BF16, 0 },
+	{ "int8", VTPU_CAP_INT8, 0 },
+	{ "fp8", VTPU_CAP_FP8, 0 },
+	{ "conv", VTPU_CAP_CONV, 0 },
+	{ "ici", VTPU_CAP_ICI, 0 },
+	{ "gather", VTPU_CAP_GATHER, 0 },
+	{ "fast", VTPU_CAP_FAST, 0 },
+	{ "pace_model", VTPU_CAP_PACE_MODEL, 0 },
+	{ 0 },
 };
 
 static const struct insn_name dma_modes[] = {
-	{"add", VTPU_DMA_ADD, 0},
-	{"clamp", VTPU_DMA_CLAMP, 0},
-	{0},
+	{ "add", VTPU_DMA_ADD, 0 },
+	{ "clamp", VTPU_DMA_CLAMP, 0 },
+	{ 0 },
 };
 
 static const struct insn_name mxu_modes[] = {
-	{"trans_a", VTPU_MXU_TRANS_A, 0},
-	{"trans_b", VTPU_MXU_TRANS_B, 0},
-	{"accumulate", VTPU_MXU_ACCUMULATE, 0},
-	{"split_m", VTPU_MXU_SPLIT_M, 0},
-	{0},
+	{ "trans_a", VTPU_MXU_TRANS_A, 0 },
+	{ "trans_b", VTPU_MXU_TRANS_B, 0 },
+	{ "accumulate", VTPU_MXU_ACCUMULATE, 0 },
+	{ "split_m", VTPU_MXU_SPLIT_M, 0 },
+	{ 0 },
 };
 
 static const struct insn_name epilogue_ops[] = {
-	{"bias", VTPU_EPI_BIAS, "v"},	      {"scale", VTPU_EPI_SCALE, "v"},
-	{"residual", VTPU_EPI_RESIDUAL, "v"}, {"scale_imm", VTPU_EPI_SCALE_IMM, "f"},
-	{"relu", VTPU_EPI_RELU, ""},	      {"leaky_relu", VTPU_EPI_LEAKY_RELU, "f"},
-	{"clamp", VTPU_EPI_CLAMP, "ff"},      {"sigmoid", VTPU_EPI_SIGMOID, ""},
-	{"tanh", VTPU_EPI_TANH, ""},	      {"gelu", VTPU_EPI_GELU, ""},
-	{"silu", VTPU_EPI_SILU, ""},	      {"store", VTPU_EPI_STORE, "v"},
-	{"dropout", VTPU_EPI_DROPOUT, "fb"},  {0},
+	{ "bias", VTPU_EPI_BIAS, "v" },		{ "scale", VTPU_EPI_SCALE, "v" },
+	{ "residual", VTPU_EPI_RESIDUAL, "v" }, { "scale_imm", VTPU_EPI_SCALE_IMM, "f" },
+	{ "relu", VTPU_EPI_RELU, "" },		{ "leaky_relu", VTPU_EPI_LEAKY_RELU, "f" },
+	{ "clamp", VTPU_EPI_CLAMP, "ff" },	{ "sigmoid", VTPU_EPI_SIGMOID, "" },
+	{ "tanh", VTPU_EPI_TANH, "" },		{ "gelu", VTPU_EPI_GELU, "" },
+	{ "silu", VTPU_EPI_SILU, "" },		{ "store", VTPU_EPI_STORE, "v" },
+	{ "dropout", VTPU_EPI_DROPOUT, "fb" },	{ 0 },
 };
 
 static const struct insn_name broadcasts[] = {
-	{"full", VTPU_BCAST_FULL, 0},
-	{"row", VTPU_BCAST_ROW, 0},
-	{"col", VTPU_BCAST_COL, 0},
-	{"scalar", VTPU_BCAST_SCALAR, 0},
-	{0},
+	{ "full", VTPU_BCAST_FULL, 0 },
+	{ "row", VTPU_BCAST_ROW, 0 },
+	{ "col", VTPU_BCAST_COL, 0 },
+	{ "scalar", VTPU_BCAST_SCALAR, 0 },
+	{ 0 },
 };
 
 static const struct insn_name micro_ops[] = {
-	{"mov", VTPU_EW_MOV, "1"},	 {"add", VTPU_EW_ADD, "2"},
-	{"sub", VTPU_EW_SUB, "2"},	 {"mul", VTPU_EW_MUL, "2"},
-	{"div", VTPU_EW_DIV, "2"},	 {"min", VTPU_EW_MIN, "2"},
-	{"max", VTPU_EW_MAX, "2"},	 {"fma", VTPU_EW_FMA, "2"},
-	{"cmp_eq", VTPU_EW_CMP_EQ, "2"}, {"cmp_lt", VTPU_EW_CMP_LT, "2"},
-	{"cmp_le", VTPU_EW_CMP_LE, "2"}, {"select", VTPU_EW_SELECT, "2"},
-	{"neg", VTPU_EW_NEG, "1"},	 {"abs", VTPU_EW_ABS, "1"},
-	{"sqrt", VTPU_EW_SQRT, "1"},	 {"rsqrt", VTPU_EW_RSQRT, "1"},
-	{"rcp", VTPU_EW_RCP, "1"},	 {"floor", VTPU_EW_FLOOR, "1"},
-	{"exp", VTPU_EW_EXP, "1"},	 {"log", VTPU_EW_LOG, "1"},
-	{"tanh", VTPU_EW_TANH, "1"},	 {"sigmoid", VTPU_EW_SIGMOID, "1"},
-	{"relu", VTPU_EW_RELU, "1"},	 {"gelu", VTPU_EW_GELU, "1"},
-	{"silu", VTPU_EW_SILU, "1"},	 {"erf", VTPU_EW_ERF, "1"},
-	{"pow", VTPU_EW_POW, "2"},	 {"sin", VTPU_EW_SIN, "1"},
-	{"cos", VTPU_EW_COS, "1"},	 {"sign", VTPU_EW_SIGN, "1"},
-	{"rng", VTPU_EW_RNG, "2"},	 {0},
+	{ "mov", VTPU_EW_MOV, "1" },	   { "add", VTPU_EW_ADD, "2" },
+	{ "sub", VTPU_EW_SUB, "2" },	   { "mul", VTPU_EW_MUL, "2" },
+	{ "div", VTPU_EW_DIV, "2" },	   { "min", VTPU_EW_MIN, "2" },
+	{ "max", VTPU_EW_MAX, "2" },	   { "fma", VTPU_EW_FMA, "2" },
+	{ "cmp_eq", VTPU_EW_CMP_EQ, "2" }, { "cmp_lt", VTPU_EW_CMP_LT, "2" },
+	{ "cmp_le", VTPU_EW_CMP_LE, "2" }, { "select", VTPU_EW_SELECT, "2" },
+	{ "neg", VTPU_EW_NEG, "1" },	   { "abs", VTPU_EW_ABS, "1" },
+	{ "sqrt", VTPU_EW_SQRT, "1" },	   { "rsqrt", VTPU_EW_RSQRT, "1" },
+	{ "rcp", VTPU_EW_RCP, "1" },	   { "floor", VTPU_EW_FLOOR, "1" },
+	{ "exp", VTPU_EW_EXP, "1" },	   { "log", VTPU_EW_LOG, "1" },
+	{ "tanh", VTPU_EW_TANH, "1" },	   { "sigmoid", VTPU_EW_SIGMOID, "1" },
+	{ "relu", VTPU_EW_RELU, "1" },	   { "gelu", VTPU_EW_GELU, "1" },
+	{ "silu", VTPU_EW_SILU, "1" },	   { "erf", VTPU_EW_ERF, "1" },
+	{ "pow", VTPU_EW_POW, "2" },	   { "sin", VTPU_EW_SIN, "1" },
+	{ "cos", VTPU_EW_COS, "1" },	   { "sign", VTPU_EW_SIGN, "1" },
+	{ "rng", VTPU_EW_RNG, "2" },	   { 0 },
 };
 
 static const struct insn_name reduce_ops[] = {
-	{"sum", VTPU_REDUCE_SUM, 0},
-	{"max", VTPU_REDUCE_MAX, 0},
-	{"min", VTPU_REDUCE_MIN, 0},
-	{"sumsq", VTPU_REDUCE_SUMSQ, 0},
-	{0},
+	{ "sum", VTPU_REDUCE_SUM, 0 },
+	{ "max", VTPU_REDUCE_MAX, 0 },
+	{ "min", VTPU_REDUCE_MIN, 0 },
+	{ "sumsq", VTPU_REDUCE_SUMSQ, 0 },
+	{ 0 },
 };
 
 static const struct insn_name reduce_axes[] = {
-	{"rows", 0, 0},
-	{"cols", 1, 0},
-	{0},
+	{ "rows", 0, 0 },
+	{ "cols", 1, 0 },
+	{ 0 },
 };
 
 static const struct insn_name pool_ops[] = {
-	{"max", 1, 0},
-	{"average", 2, 0},
-	{0},
+	{ "max", 1, 0 },
+	{ "average", 2, 0 },
+	{ 0 },
 };
 
 static const char *const unit_names[VTPU_UNITS] = {
