@@ -52,7 +52,7 @@ struct vtpu_image;
  *
  * Nothing in @p data is taken on trust: magic, version, length, checksum,
  * section table, and all names are checked; instructions are not (see
- * vtpu_image_check()).
+ * vtpu_image_validate()).
  * @return VTPU_ERROR_VERSION for another format version, VTPU_ERROR_BAD_PROGRAM
  *         for anything malformed, with a sentence that names the place
  */
@@ -118,17 +118,19 @@ VTPU_API const char *vtpu_image_tensor_name(const struct vtpu_image *image, uint
 					    uint64_t offset);
 
 /**
- * Check a program before the device does.
- * @param geometry  the device's, for its sizes; NULL checks what needs none
+ * Check a program without a device.
+ * @param geometry  of the device that is meant
+ * @param strict    refuse a program that has a race
+ * @param result    gets what a device's load would say (vtpu_isa.h), also the
+ *                  modelled cycles; may be NULL
  *
- * Finds at once what needs no simulation: unknown or misplaced opcodes, field
- * values out of range, reserved bits, operands outside VMEM or their base,
- * semaphores and cores that do not exist. Deadlocks and races are the
- * device's to find.
- * @return VTPU_OK, or a code with a sentence for the first finding
+ * Does in this process what the device does when it loads the program, with the
+ * same code: all fields, operands, deadlocks, races, time.
+ * @return VTPU_OK, or a code with the whole report as its sentence
  */
-VTPU_API enum vtpu_status vtpu_image_check(const struct vtpu_image *image,
-					   const struct vtpu_hw_geometry *geometry);
+VTPU_API enum vtpu_status vtpu_image_validate(const struct vtpu_image *image,
+					      const struct vtpu_hw_geometry *geometry, bool strict,
+					      struct vtpu_load_result *result);
 
 /* ---- Text ------------------------------------------------------------------ */
 
@@ -140,7 +142,7 @@ VTPU_API enum vtpu_status vtpu_image_check(const struct vtpu_image *image,
  * @param image  the image; free it with vtpu_image_destroy()
  *
  * Says what cannot be expressed; whether the program makes sense is for
- * vtpu_image_check() and the device, so that faulty programs can be written
+ * vtpu_image_validate() and the device, so that faulty programs can be written
  * on purpose.
  * @return VTPU_ERROR_SYNTAX with a sentence "name:line:column: ..."
  */

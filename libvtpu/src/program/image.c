@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "crc32c.h"
 #include "program/image.h"
-#include "program/insn.h"
+#include "program/isa.h"
 
 #define BAD(...) vtpu_fail(VTPU_ERROR_BAD_PROGRAM, "program image: " __VA_ARGS__)
 
@@ -112,6 +112,8 @@ static enum vtpu_status take_ops(struct vtpu_image *image, const uint8_t *start,
 		return BAD("%" PRIu32 " operation names in %" PRIu64 " bytes", section->count,
 			   (uint64_t)section->bytes);
 	for (uint32_t i = 0; i < section->count; i++) {
+		if (!op[i].op_id)
+			return BAD("operation id 0 has a name; it means none");
 		if (i && op[i].op_id <= op[i - 1].op_id)
 			return BAD("operation names are not sorted: %" PRIu32 " follows %" PRIu32,
 				   op[i].op_id, op[i - 1].op_id);

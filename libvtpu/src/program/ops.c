@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "program/builder.h"
 #include "program/dense.h"
-#include "program/insn.h"
+#include "program/isa.h"
 #include "program/ops.h"
 
 _Static_assert((int)VTPU_DTYPE_U8 == (int)VTPU_TYPE_U8 && (int)VTPU_DTYPE_S8 == (int)VTPU_TYPE_S8 &&

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * insn.h - the table of the instruction set.
+ * isa.h - the table of the instruction set.
  *
  * One row for each opcode and each field of vtpu_isa.h. Assembler,
  * disassembler, checker, load reports and the reference in docs/assembly.md
  * all read this table and hold no names or offsets of their own.
  */
-#ifndef VTPU_SRC_PROGRAM_INSN_H
-#define VTPU_SRC_PROGRAM_INSN_H
+#ifndef VTPU_SRC_PROGRAM_ISA_H
+#define VTPU_SRC_PROGRAM_ISA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,4 +104,4 @@ const struct insn_name *insn_named(const struct insn_name *names, const char *na
 const struct insn_field *insn_field_at(const struct insn_op *op, unsigned int offset, char *text,
 				       size_t bytes, unsigned int *index);
 
-#endif /* VTPU_SRC_PROGRAM_INSN_H */
+#endif /* VTPU_SRC_PROGRAM_ISA_H */

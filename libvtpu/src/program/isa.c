@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * insn.c - the table of the instruction set: every opcode and field of
+ * isa.c - the table of the instruction set: every opcode and field of
  * vtpu_isa.h by name. How they are read and written as text is elsewhere.
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "program/insn.h"
+#include "program/isa.h"
 
 /* ---- Words ----------------------------------------------------------------- */
 
@@ -117,6 +117,12 @@ static const char *const unit_names[VTPU_UNITS] = {
 #define LIST(name, k, path, ...) \
 	{ #name, AT(payload.path.name), SIZE(payload.path.name[0]), \
 	  SIZE(payload.path.name) / SIZE(payload.path.name[0]), SIZE(payload.path.name[0]), INSN_##k, __VA_ARGS__ }
+/* A field whose name in the text differs from the struct's */
+#define NAMED(text, k, path, name, ...) \
+	{ text, AT(payload.path.name), SIZE(payload.path.name), 1, 0, INSN_##k, __VA_ARGS__ }
+#define NAMED_LIST(text, k, path, name, ...) \
+	{ text, AT(payload.path.name), SIZE(payload.path.name[0]), \
+	  SIZE(payload.path.name) / SIZE(payload.path.name[0]), SIZE(payload.path.name[0]), INSN_##k, __VA_ARGS__ }
 #define PART(text, k, path, array, part, ...) \
 	{ text, AT(payload.path.array[0].part), SIZE(payload.path.array[0].part), \
 	  SIZE(payload.path.array) / SIZE(payload.path.array[0]), SIZE(payload.path.array[0]), INSN_##k, __VA_ARGS__ }
@@ -178,7 +184,7 @@ static const struct insn_field mxu_fields[] = {
 	ONE(dil_w, UINT, mxu, .what = "kernel dilation"),
 	ONE(lhs_dil_h, UINT, mxu, .what = "input dilation"),
 	ONE(lhs_dil_w, UINT, mxu, .what = "input dilation"),
-	LIST(epi_op, EPILOGUE, mxu, .names = epilogue_ops, .what = "epilogue, in order, with arguments in parentheses"),
+	NAMED_LIST("epi", EPILOGUE, mxu, epi_op, .names = epilogue_ops, .what = "epilogue, in order, with arguments in parentheses"),
 	LIST(epi_arg, EPI_ARG, mxu, .what = "arguments 0..3"),
 	{0},
 };
@@ -212,7 +218,7 @@ static const struct insn_field rows_fields[] = {
 	ONE(out_pitch, UINT, rows, .what = "bytes between output rows"),
 	ONE(in_type, NAME, rows, .fill = VTPU_TYPE_F32, .names = insn_types, .what = "element type there"),
 	ONE(out_type, NAME, rows, .fill = VTPU_TYPE_F32, .names = insn_types, .what = "element type there"),
-	ONE(op, NAME, rows, .names = reduce_ops, .what = "reduction"),
+	NAMED("kind", NAME, rows, op, .names = reduce_ops, .what = "reduction"),
 	ONE(axis, NAME, rows, .names = reduce_axes, .what = "what is reduced: rows (result [cols]) or cols (result [rows])"),
 	ONE(k, UINT, rows, .what = "topk: results of each row; permute: log2 of the block"),
 	LIST(imm, FLOAT, rows, .what = "arguments 0 and 1. softmax: scale of the input; norm: epsilon"),
@@ -236,7 +242,7 @@ static const struct insn_field pool_fields[] = {
 	ONE(pad_bottom, UINT, pool, .what = "padding"),
 	ONE(pad_right, UINT, pool, .what = "padding"),
 	ONE(type, NAME, pool, .fill = VTPU_TYPE_F32, .names = insn_types, .what = "element type"),
-	ONE(op, NAME, pool, .names = pool_ops, .what = "kind"),
+	NAMED("kind", NAME, pool, op, .names = pool_ops, .what = "kind"),
 	{0},
 };
 
@@ -264,8 +270,8 @@ static const struct insn_field common_fields[] = {
 #define BOX		"dst dst_type ndim count dst_stride"
 #define COPY		BOX " src src_type src_stride pad_before pad_after"
 #define PRODUCT		"a b c d a_type b_type d_type passes m n k g mode lda ldb ldc ldd a_gstride b_gstride " \
-			"epi_op epi_arg"
-#define MATRIX		"in out rows cols in_pitch in_type out_type"
+			"epi epi_arg"
+#define MATRIX		"in out rows cols in_pitch out_pitch in_type out_type"
 
 const struct insn_op insn_ops[] = {
 	{ "nop",	VTPU_OP_NOP,		VTPU_UNIT_CTL, true,  ctl_fields, "" },
@@ -281,8 +287,8 @@ const struct insn_op insn_ops[] = {
 	{ "conv_dgrad",	VTPU_OP_CONV_DGRAD,	VTPU_UNIT_MXU, false, mxu_fields, NULL },
 	{ "conv_wgrad",	VTPU_OP_CONV_WGRAD,	VTPU_UNIT_MXU, false, mxu_fields, NULL },
 	{ "ew",		VTPU_OP_EW,		VTPU_UNIT_VPU, true,  ew_fields, NULL },
-	{ "reduce",	VTPU_OP_REDUCE,		VTPU_UNIT_VPU, true,  rows_fields, MATRIX " op axis" },
-	{ "softmax",	VTPU_OP_SOFTMAX,	VTPU_UNIT_VPU, true,  rows_fields, MATRIX " out_pitch imm" },
+	{ "reduce",	VTPU_OP_REDUCE,		VTPU_UNIT_VPU, true,  rows_fields, MATRIX " kind axis" },
+	{ "softmax",	VTPU_OP_SOFTMAX,	VTPU_UNIT_VPU, true,  rows_fields, MATRIX " imm" },
 	{ "argmax",	VTPU_OP_ARGMAX,		VTPU_UNIT_VPU, false, rows_fields, NULL },
 	{ "norm",	VTPU_OP_NORM,		VTPU_UNIT_VPU, false, rows_fields, NULL },
 	{ "norm_grad",	VTPU_OP_NORM_GRAD,	VTPU_UNIT_VPU, false, rows_fields, NULL },
@@ -296,7 +302,7 @@ const struct insn_op insn_ops[] = {
 	{ "optimize",	VTPU_OP_OPTIMIZE,	VTPU_UNIT_VPU, false, ew_fields, NULL },
 	{ "rng_fill",	VTPU_OP_RNG_FILL,	VTPU_UNIT_VPU, false, ew_fields, NULL },
 	{ "cumsum",	VTPU_OP_CUMSUM,		VTPU_UNIT_VPU, false, rows_fields, NULL },
-	{ "transpose",	VTPU_OP_TRANSPOSE,	VTPU_UNIT_XLU, true,  rows_fields, MATRIX " out_pitch" },
+	{ "transpose",	VTPU_OP_TRANSPOSE,	VTPU_UNIT_XLU, true,  rows_fields, MATRIX },
 	{ "permute",	VTPU_OP_PERMUTE,	VTPU_UNIT_XLU, false, rows_fields, NULL },
 	{ "sort",	VTPU_OP_SORT,		VTPU_UNIT_XLU, false, rows_fields, NULL },
 	{ "topk",	VTPU_OP_TOPK,		VTPU_UNIT_XLU, false, rows_fields, NULL },
