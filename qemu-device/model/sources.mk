@@ -21,6 +21,18 @@ MODEL_SOURCES := \
 	ring.c \
 	stats.c \
 	watchdog.c \
+	box.c \
+	clock.c \
+	hazard.c \
+	image.c \
+	insn.c \
+	insn_boxes.c \
+	insn_table.c \
+	load.c \
+	race.c \
+	segment.c \
+	sim.c \
+	written.c \
 	epilogue.c \
 	exec.c \
 	kernels/scalar.c \
