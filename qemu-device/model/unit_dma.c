@@ -149,23 +149,29 @@ static void zero_run(const struct box *b, uint8_t *dst, uint64_t n)
 		memset(dst, 0, b->dst_bytes);
 }
 
+#define STORE_ALL(type)                                                 \
+	do {                                                            \
+		const type t = (type)b->value;                          \
+									\
+		for (uint64_t i = 0; i < n; i++)                        \
+			memcpy(dst + i * sizeof(t), &t, sizeof(t));     \
+	} while (0)
+
 static void fill_run(const struct box *b, uint8_t *dst, uint64_t n)
 {
 	const uint32_t value = b->value;
-	int64_t stride = b->dim[0].dst;
 
-	if (stride == b->dst_bytes && !value) {
-		memset(dst, 0, n * b->dst_bytes);
-		return;
+	if (b->dim[0].dst != b->dst_bytes) {
+		/* The value's low bytes come first on this little-endian host. */
+		for (; n; n--, dst += b->dim[0].dst)
+			memcpy(dst, &value, b->dst_bytes);
+	} else if (b->dst_bytes == 1 || !value) {
+		memset(dst, (int)(value & 0xff), n * b->dst_bytes);
+	} else if (b->dst_bytes == 2) {
+		STORE_ALL(uint16_t);
+	} else {
+		STORE_ALL(uint32_t);
 	}
-	if (stride == (int64_t)sizeof(uint32_t) && b->dst_bytes == sizeof(uint32_t)) {
-		for (; n; n--, dst += sizeof(uint32_t))
-			memcpy(dst, &value, sizeof(uint32_t));
-		return;
-	}
-	/* The value's low bytes come first on this little-endian host. */
-	for (; n; n--, dst += stride)
-		memcpy(dst, &value, b->dst_bytes);
 }
 
 /* A cast, by blocks; a strided side goes element by element. */

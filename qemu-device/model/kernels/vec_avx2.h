@@ -56,12 +56,6 @@ typedef __m256 vm;
 #define vi_load_u16(p)	 _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p)))
 #define vi_load_u8(p)	 _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p)))
 
-static inline vf v_hide(vf x)
-{
-	__asm__("" : "+x"(x));
-	return x;
-}
-
 static inline void vi_store_u16(uint16_t *p, vi x)
 {
 	__m128i lo = _mm256_castsi256_si128(x);

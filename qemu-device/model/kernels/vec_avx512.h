@@ -57,10 +57,4 @@ typedef __mmask16 vm;
 #define vi_load_u8(p)	 _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
 #define vi_store_u16(p, x) _mm256_storeu_si256((__m256i *)(p), _mm512_cvtepi32_epi16(x))
 
-static inline vf v_hide(vf x)
-{
-	__asm__("" : "+v"(x));
-	return x;
-}
-
 #endif /* VTPU_VEC_AVX512_H */

@@ -44,12 +44,6 @@ static inline vf v_zero(void)
 	return 0.0f;
 }
 
-static inline vf v_hide(vf x)
-{
-	__asm__("" : "+x"(x));
-	return x;
-}
-
 static inline vf v_add(vf a, vf b)
 {
 	return a + b;

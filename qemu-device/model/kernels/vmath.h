@@ -21,10 +21,14 @@ static inline vf vm_canon(vf x)
 	return v_sel(v_nan(x), v_float(vi_set(VTPU_NAN_F32)), x);
 }
 
-/** vm_flush() - denormals as zero of the same sign; the hidden 1 keeps the multiplication alive */
+/** vm_flush() - denormals as zero of the same sign */
 static inline vf vm_flush(vf x)
 {
-	return v_mul(x, v_hide(v_set(1.0f)));
+	float one = 1.0f;
+
+	/* A factor that the compiler does not know keeps it from dropping the multiplication. */
+	__asm__("" : "+x"(one));
+	return v_mul(x, v_set(one));
 }
 
 static inline vf vm_neg(vf x)

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+# Unit tests of the chip model: executors, units, kernels.
+CFLAGS_tests/unit/avx512_portable.c += -mavx2 -mfma -O2 -Wno-psabi
+
+$(eval $(call test,tests/unit/test_pool,tests/unit/test_pool.c,libmodel.a))
+$(eval $(call test,tests/unit/test_exec,tests/unit/test_exec.c,libmodel.a))
+$(eval $(call test,tests/unit/test_kernels,tests/unit/test_kernels.c tests/unit/avx512_portable.c,libmodel.a))
+include tests/unit/chip.mk
