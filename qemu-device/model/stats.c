@@ -11,6 +11,7 @@ void vtpu_stats_start(struct vtpu_queue *q)
 	unsigned int i;
 
 	pthread_mutex_lock(&chip->lock);
+	chip->stats.jobs_running++;
 	q->pub.since_ns = q->started_ns;
 	for (i = 0; q->cores && i < q->run.program->width; i++)
 		chip->core[q->first_core + i].since_ns = q->started_ns;
@@ -46,6 +47,7 @@ uint64_t vtpu_stats_end(struct vtpu_queue *q, enum vtpu_hw_status status)
 	unsigned int i;
 
 	pthread_mutex_lock(&chip->lock);
+	chip->stats.jobs_running--;
 	q->pub.since_ns = 0;
 	q->pub.busy_ns += ns;
 	q->pub.progress = vtpu_job_progress(q);
