@@ -8,6 +8,7 @@
 
 #include <vtpu/core.h>
 #include <vtpu/device.h>
+#include <vtpu/ops.h>
 #include <vtpu/program.h>
 
 #endif /* VTPU_VTPU_H */
