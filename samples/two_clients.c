@@ -82,9 +82,8 @@ static void stop(struct client *c)
 
 int main(int argc, char **argv)
 {
-	struct client a, b;
+	struct client a = { 0 }, b = { 0 };
 	struct vtpu_event *event;
-	struct vtpu_buffer *gone;
 
 	/* 1. Two clients, the same device addresses, different memory behind them. */
 	start(&a, "client A", argc > 1 ? argv[1] : NULL, 1);
@@ -96,11 +95,11 @@ int main(int argc, char **argv)
 	check(&a);
 	check(&b);
 
-	/* 2. Client A writes where it may only read. The device refuses the job before it starts. */
-	struct vtpu_buffer_options read_only = VTPU_INIT(read_only, .flags = VTPU_BUFFER_READONLY);
+	/* 2. Client A sets itself a limit of one cycle. The device knows a job's cycles before it starts. */
+	struct vtpu_stream_options limit = VTPU_INIT(limit, .max_cycles = 1);
 
-	gone = a.bindings[1].buffer;
-	CHECK(vtpu_buffer_alloc(a.dev, BYTES, &read_only, &a.bindings[1].buffer));
+	vtpu_stream_destroy(a.stream);
+	CHECK(vtpu_stream_create(a.dev, &limit, &a.stream));
 	CHECK(submit(&a, &event));
 	for (int i = 0; i < JOBS; i++)
 		CHECK(submit(&b, NULL));
@@ -111,8 +110,8 @@ int main(int argc, char **argv)
 	check(&b);
 
 	/* 3. A failed job ends its stream, nothing else. */
-	vtpu_buffer_free(a.bindings[1].buffer);
-	a.bindings[1].buffer = gone;
+	if (submit(&a, NULL) == VTPU_OK)
+		sample_fail("the stream should have ended");
 	vtpu_stream_destroy(a.stream);
 	CHECK(vtpu_stream_create(a.dev, NULL, &a.stream));
 	for (int i = 0; i < JOBS; i++)
