@@ -402,7 +402,7 @@ int ip_syncobj_ioctl(struct ip_client *client, unsigned long request, void *arg)
 		/* A file descriptor for a fence is the kernel's alone to make. */
 		return -EOPNOTSUPP;
 	default:
-		return -ENOTTY;
+		return -EINVAL;
 	}
 }
 
