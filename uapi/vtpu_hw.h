@@ -37,7 +37,7 @@
 #define VTPU_CFG_PM		0x40	/* power management, not present yet */
 #define VTPU_CFG_MSIX		0x50
 #define VTPU_CFG_PCIE		0x80
-#define VTPU_CFG_AER		0x100	/* not present yet */
+#define VTPU_CFG_AER		0x100	/* advanced error reporting */
 #define VTPU_CFG_SERIAL		0x148	/* device serial number */
 
 /* ---- Limits ------------------------------------------------------------- */
