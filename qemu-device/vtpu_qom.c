@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * vtpu_qom.c - the device as management tools see it: `qom-get PATH stats`,
+ * and `qom-set PATH inject FAULT` to bring a fault about.
+ */
+#include "qemu/osdep.h"
+#include "qemu/cutils.h"
+#include "qapi/error.h"
+#include "qapi/visitor.h"
+#include "vtpu_device.h"
+
+#define INJECT_SYNTAX "FAULT[:queue=N][:job=N] with FAULT none, hang, lost-irq or dma-error"
+
+/* ---- Fault injection ---------------------------------------------------- */
+
+struct injection {
+	enum vtpu_fault fault;
+	uint32_t queue;
+	uint32_t job;
+};
+
+/* "hang:queue=3:job=5"; a comma separates too, where the command line lets it through. */
+static bool parse_injection(const char *text, struct injection *in, Error **errp)
+{
+	g_auto(GStrv) words = g_strsplit_set(text, ":,", 8);
+	int i;
+
+	*in = (struct injection){ .job = 1 };
+	if (!words[0] || !vtpu_fault_parse(words[0], &in->fault)) {
+		error_setg(errp, "property inject=%s: no such fault, expected " INJECT_SYNTAX,
+			   text);
+		return false;
+	}
+	for (i = 1; words[i]; i++) {
+		uint32_t *field = g_str_has_prefix(words[i], "queue=") ? &in->queue :
+				  g_str_has_prefix(words[i], "job=")   ? &in->job :
+									 NULL;
+		unsigned int value;
+
+		if (!field || qemu_strtoui(strchr(words[i], '=') + 1, NULL, 10, &value)) {
+			error_setg(errp,
+				   "property inject=%s: cannot read '%s', expected " INJECT_SYNTAX,
+				   text, words[i]);
+			return false;
+		}
+		*field = value;
+	}
+	return true;
+}
+
+/** vtpu_inject() - arm the fault that the text describes. The chip exists */
+bool vtpu_inject(VtpuState *s, const char *text, Error **errp)
+{
+	struct injection in;
+	char err[160];
+
+	if (!parse_injection(text, &in, errp))
+		return false;
+	if (!vtpu_chip_inject(s->chip, in.fault, in.queue, in.job, err, sizeof(err))) {
+		error_setg(errp, "property inject=%s: %s", text, err);
+		return false;
+	}
+	return true;
+}
+
+static void set_inject(Object *obj, const char *text, Error **errp)
+{
+	VtpuState *s = VTPU(obj);
+	struct injection in;
+
+	/* Before realize there is no chip yet: it is armed then. */
+	if (s->chip ? !vtpu_inject(s, text, errp) : !parse_injection(text, &in, errp))
+		return;
+	g_free(s->inject);
+	s->inject = g_strdup(text);
+}
+
+static char *get_inject(Object *obj, Error **errp)
+{
+	return g_strdup(VTPU(obj)->inject ?: "none");
+}
+
+/* ---- State -------------------------------------------------------------- */
+
+static bool visit_counters(Visitor *v, struct vtpu_chip_stats *stats, Error **errp)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counters[] = {
+		{ "jobs-done", stats->jobs_done },
+		{ "jobs-failed", stats->jobs_failed },
+		{ "jobs-running", stats->jobs_running },
+		{ "copies-done", stats->copies_done },
+		{ "copy-bytes", stats->copy_bytes },
+		{ "programs-loaded", stats->programs_loaded },
+		{ "admin-commands", stats->admin_commands },
+		{ "doorbells", stats->doorbells },
+		{ "resets", stats->resets },
+		{ "bad-accesses", stats->bad_accesses },
+		{ "queues", stats->queues },
+		{ "contexts", stats->contexts },
+		{ "programs", stats->programs },
+		{ "threads", stats->threads },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(counters); i++) {
+		uint64_t value = counters[i].value;
+
+		if (!visit_type_uint64(v, counters[i].name, &value, errp))
+			return false;
+	}
+	return true;
+}
+
+static void get_stats(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	VtpuState *s = VTPU(obj);
+	struct vtpu_chip_stats stats;
+	uint64_t cpu_ns;
+	char *isa;
+
+	if (!s->chip) {
+		error_setg(errp, "property stats: the device is not realized");
+		return;
+	}
+	vtpu_chip_stats(s->chip, &stats);
+	cpu_ns = vtpu_pool_cpu_ns(s->pool);
+	isa = (char *)vtpu_isa_name(stats.isa);
+	if (!visit_start_struct(v, name, NULL, 0, errp))
+		return;
+	if (visit_counters(v, &stats, errp) && visit_type_uint64(v, "pool-cpu-ns", &cpu_ns, errp) &&
+	    visit_type_str(v, "isa", &isa, errp))
+		visit_check_struct(v, errp);
+	visit_end_struct(v, NULL);
+}
+
+void vtpu_qom_class_init(ObjectClass *oc)
+{
+	object_class_property_add_str(oc, "inject", get_inject, set_inject);
+	object_class_property_set_description(oc, "inject", "bring a fault about: " INJECT_SYNTAX);
+	object_class_property_add(oc, "stats", "struct", get_stats, NULL, NULL, NULL);
+	object_class_property_set_description(oc, "stats", "counters of the chip");
+}
