@@ -365,7 +365,9 @@ static bool statement(struct text_asm *a)
 		return repeat(a);
 	if (is(word, len, "end"))
 		return end(a, word);
-	if (!instruction(a, word, len, &insn) || !need_builder(a))
+	if (!a->builder)
+		return asm_fail(a, word, "expected 'program width=N' first");
+	if (!instruction(a, word, len, &insn))
 		return false;
 	vtpu_emit_raw(a->builder, &insn);
 	return builder_ok(a, word);

@@ -172,6 +172,9 @@ static void put_limit(struct text *t, const struct insn_field *f, const struct v
 		put(t,
 		    "%s cannot become that; casts are u8 to f32 or bf16, f32 to bf16 and bf16 to f32",
 		    insn_name_of(insn_types, need) ? insn_name_of(insn_types, need) : "the source");
+	} else if (is_name(f, "core_mask")) {
+		put(t, "it must be %" PRIu64 ": all cores of the gang run this text, so all meet",
+		    need);
 	} else if (!need) {
 		put(t, "it must be zero here");
 	} else if (is_distance(f) && need <= 8 && have % need) {
@@ -336,6 +339,8 @@ static void deadlock_record(struct text *t, const struct vtpu_image *image,
 	    U(r->need), U(r->have));
 	if (!image) {
 		put(t, "what would signal it never runs");
+	} else if (!total) {
+		put(t, "nothing in the program signals it; add a signal, or drop the wait");
 	} else if (total < U(r->need)) {
 		put(t,
 		    "all signals of the program add up to %" PRIu64
@@ -348,7 +353,7 @@ static void deadlock_record(struct text *t, const struct vtpu_image *image,
 			put(t, ", which comes behind it in the same queue; move that before this");
 		else
 			put(t,
-			    ", which is blocked as well; break the circle by removing a wait or moving an instruction "
+			    ", whose queue is blocked as well; break the circle by removing a wait or moving an instruction "
 			    "forward in its queue");
 	} else {
 		put(t,
