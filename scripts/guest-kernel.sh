@@ -3,8 +3,8 @@
 # Fetches the guest's kernel: Debian's newest 6.12 image of this machine's own release together with its
 # headers (another release's build tools need another C library), unpacked into the cache and not installed.
 #
-# usage: guest-kernel.sh          make build/kernel: links vmlinuz, headers, modules (a tree for modprobe -d)
-#                                 and the file release
+# usage: guest-kernel.sh          make build/kernel: links vmlinuz, vmlinux, headers, modules (a tree for
+#                                 modprobe -d) and the file release
 #        guest-kernel.sh source   make build/kernel-source: the named files of linux-source of the same version
 #                                 (checkpatch, kselftest's harness), out of Debian's package
 #
@@ -39,6 +39,20 @@ pair()
 		done
 	done
 	return 1
+}
+
+# number FILE OFFSET BYTES: little endian
+number() { od -An -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
+
+# plain VMLINUZ: the kernel without its wrapping. QEMU can start it (PVH), which spares an emulated processor the
+# unpacking. The offsets are the Linux boot protocol's.
+plain()
+{
+	local setup offset length
+	setup=$((($(number "$1" $((0x1f1)) 1) + 1) * 512))
+	offset=$(number "$1" $((0x248)) 4)
+	length=$(number "$1" $((0x24c)) 4)
+	tail -c "+$((setup + offset + 1))" "$1" | head -c $((length - 4)) | zstd -dcq
 }
 
 # unpack_pair RELEASE VERSION: into $home/RELEASE
@@ -94,6 +108,12 @@ kernel()
 	root=$home/$release
 	mkdir -p build/kernel
 	ln -sfn "$root/boot/vmlinuz-$release" build/kernel/vmlinuz
+	if [ ! -e "$root/boot/vmlinux" ]; then
+		# Another packing than zstd is no fault: vmlinuz then has to do.
+		(plain "$root/boot/vmlinuz-$release" >"$root/boot/vmlinux.tmp") 2>/dev/null || : >"$root/boot/vmlinux.tmp"
+		mv "$root/boot/vmlinux.tmp" "$root/boot/vmlinux"
+	fi
+	ln -sfn "$root/boot/vmlinux" build/kernel/vmlinux
 	ln -sfn "$root/usr/src/linux-headers-$release" build/kernel/headers
 	ln -sfn "$root" build/kernel/modules
 	echo "$release" | put build/kernel/release

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Judges one suite's TAP. In: -v rc=EXITCODE -v limit=SECONDS. Out: a line "passed failed skipped", then
-# the failing tests in full with the comment lines after them, and what is wrong with the suite itself.
+# the failing tests in full with the comment lines around them, and what is wrong with the suite itself.
 # A suite's own fault (crash, time-out, plan not kept) counts as one failure on top.
 function show(text) { shown[++nshown] = text }
 function fault(text) { nfault++; show("suite: " text) }
@@ -19,6 +19,7 @@ function fault(text) { nfault++; show("suite: " text) }
 	n++
 	if (/#[ \t]*[Ss][Kk][Ii][Pp]/) {
 		nskip++
+		nbefore = 0
 		show($0)
 		next
 	}
@@ -28,11 +29,21 @@ function fault(text) { nfault++; show("suite: " text) }
 	} else {
 		nfail++
 		failing = 1
+		for (i = 1; i <= nbefore; i++)
+			show(before[i])
 		show($0)
 	}
+	nbefore = 0
 	next
 }
-/^#/ { if (failing) show($0); next }
+# Comments belong to the failing test before them, or else to the one after.
+/^#/ {
+	if (failing)
+		show($0)
+	else
+		before[++nbefore] = $0
+	next
+}
 { failing = 0 }
 
 END {
