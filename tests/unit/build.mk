@@ -10,3 +10,5 @@ include tests/unit/chip.mk
 # libvtpu's program layer: text form, reports, builders
 $(eval $(call test,tests/unit/test_asm,tests/unit/test_asm.c,libvtpu.a libmodel.a,asan))
 $(eval $(call test,tests/unit/test_reports,tests/unit/test_reports.c,libvtpu.a libmodel.a,asan))
+$(eval $(call test,tests/unit/test_numerics,tests/unit/test_numerics.c,libmodel.a))
+$(eval $(call test,tests/unit/test_ref_bounds,tests/unit/test_ref_bounds.c tests/reference/ref_ops.c,libmodel.a))
