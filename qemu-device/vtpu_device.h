@@ -98,8 +98,7 @@ static inline const char *vtpu_name(VtpuState *s)
 }
 
 /* vtpu_props.c */
-extern const Property vtpu_properties[];
-extern const size_t vtpu_properties_count;
+void vtpu_props_class_init(ObjectClass *oc);
 bool vtpu_props_config(VtpuState *s, struct vtpu_chip_config *config, Error **errp);
 
 /* vtpu_host.c */

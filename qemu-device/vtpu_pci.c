@@ -272,7 +272,7 @@ static void vtpu_class_init(ObjectClass *oc, VTPU_QOM_CONST void *data)
 	dc->desc = "virtual TPU (processing accelerator)";
 	dc->vmsd = &vtpu_vmstate;
 	set_bit(DEVICE_CATEGORY_MISC, dc->categories);
-	device_class_set_props_n(dc, vtpu_properties, vtpu_properties_count);
+	vtpu_props_class_init(oc);
 	vtpu_qom_class_init(oc);
 }
 

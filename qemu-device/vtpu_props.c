@@ -11,20 +11,7 @@
 #include "system/replay.h"
 #include "vtpu_device.h"
 
-/*
- * hbm		memory backend that becomes HBM and BAR2; required
- * preset	"v3" (default) or "custom"
- * cores	1 to 64; 0 is the preset's number
- * serial	serial number in registers and configuration space
- * vectors	MSI-X vectors, 2 to 33
- * threads	worker threads of the process, 1 to 256; 0: $VTPU_THREADS, else one per host CPU
- * watchdog-ms	host time without progress after which a job fails
- * isa		host kernels: auto, scalar, avx2 or avx512; same bits from all
- * executor	parallel, or reference: one instruction at a time
- * pace		asap: complete when ready
- * custom-*	preset=custom: what differs from v3; 0 keeps v3's
- */
-const Property vtpu_properties[] = {
+static const Property vtpu_properties[] = {
 	DEFINE_PROP_LINK("hbm", VtpuState, backend, TYPE_MEMORY_BACKEND, HostMemoryBackend *),
 	DEFINE_PROP_STRING("preset", VtpuState, props.preset),
 	DEFINE_PROP_UINT32("cores", VtpuState, props.cores, 0),
@@ -38,11 +25,44 @@ const Property vtpu_properties[] = {
 	DEFINE_PROP_UINT32("custom-clock-khz", VtpuState, props.custom_clock_khz, 0),
 	DEFINE_PROP_UINT32("custom-mxu-per-core", VtpuState, props.custom_mxu_per_core, 0),
 	DEFINE_PROP_SIZE("custom-vmem-bytes", VtpuState, props.custom_vmem_bytes, 0),
-	/* GB/s of one core's share of HBM, and of the board's host link */
 	DEFINE_PROP_UINT32("custom-hbm-gbps", VtpuState, props.custom_hbm_gbps, 0),
 	DEFINE_PROP_UINT32("custom-pcie-gbps", VtpuState, props.custom_pcie_gbps, 0),
 };
-const size_t vtpu_properties_count = ARRAY_SIZE(vtpu_properties);
+
+/* What `-device vtpu,help` says of each. */
+static const struct {
+	const char *name;
+	const char *text;
+} descriptions[] = {
+	{ "hbm",
+	  "memory backend that becomes HBM and BAR2, a power of two from 32 MiB to 64 GiB; required" },
+	{ "preset", "v3 (default) or custom" },
+	{ "cores", "1 to 64; 0: 8" },
+	{ "serial", "serial number, in registers and configuration space" },
+	{ "vectors", "MSI-X vectors, 2 to 33" },
+	{ "threads",
+	  "worker threads of the process, 1 to 256; 0: $VTPU_THREADS, else one per host CPU" },
+	{ "watchdog-ms", "running host time without progress after which a job fails" },
+	{ "isa", "host kernels: auto, scalar, avx2 or avx512; the same bits from all" },
+	{ "executor", "parallel, or reference: one instruction at a time" },
+	{ "pace", "asap: complete when ready" },
+	{ "custom-clock-khz", "preset=custom: modelled core clock; 0, as in all of these: as v3" },
+	{ "custom-mxu-per-core", "preset=custom: systolic arrays of a core" },
+	{ "custom-vmem-bytes", "preset=custom: vector memory of a core" },
+	{ "custom-hbm-gbps", "preset=custom: GB/s of one core's share of HBM" },
+	{ "custom-pcie-gbps", "preset=custom: GB/s of the board's host link" },
+};
+
+void vtpu_props_class_init(ObjectClass *oc)
+{
+	int i;
+
+	QEMU_BUILD_BUG_ON(ARRAY_SIZE(descriptions) != ARRAY_SIZE(vtpu_properties));
+	device_class_set_props_n(DEVICE_CLASS(oc), vtpu_properties, ARRAY_SIZE(vtpu_properties));
+	for (i = 0; i < ARRAY_SIZE(descriptions); i++)
+		object_class_property_set_description(oc, descriptions[i].name,
+						      descriptions[i].text);
+}
 
 /* Index of a word in a list that ends with NULL; the first one is the default. */
 static bool choose(const char *prop, const char *value, const char *const *words, int *index,

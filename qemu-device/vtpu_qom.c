@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * vtpu_qom.c - the device as management tools see it: `qom-get PATH stats`,
- * and `qom-set PATH inject FAULT` to bring a fault about.
+ * vtpu_qom.c - the device as management tools see it: `qom-get PATH stats` and
+ * `queues`, and `qom-set PATH inject FAULT` to bring a fault about.
  */
 #include "qemu/osdep.h"
 #include "qemu/cutils.h"
@@ -136,10 +136,70 @@ static void get_stats(Object *obj, Visitor *v, const char *name, void *opaque, E
 	visit_end_struct(v, NULL);
 }
 
+static const char *queue_state_name(uint64_t state)
+{
+	static const char *const names[] = { "none", "idle", "waiting", "running", "halted" };
+
+	return state < ARRAY_SIZE(names) ? names[state] : "unknown";
+}
+
+/* A queue as its doorbell page shows it to the guest. */
+static bool visit_queue(Visitor *v, VtpuState *s, unsigned int id, Error **errp)
+{
+	const uint64_t page = VTPU_DOORBELL_BASE + id * VTPU_DOORBELL_STRIDE;
+	const struct {
+		const char *name;
+		uint64_t value;
+	} fields[] = {
+		{ "queue", id },
+		{ "running", vtpu_chip_read(s->chip, page + VTPU_DB_RUNNING, 4) },
+		{ "fetched", vtpu_chip_read(s->chip, page + VTPU_DB_FETCHED, 4) },
+		{ "progress", vtpu_chip_read(s->chip, page + VTPU_DB_PROGRESS, 8) },
+		{ "busy-ns", vtpu_chip_read(s->chip, page + VTPU_DB_BUSY_NS, 8) },
+	};
+	uint64_t state = vtpu_chip_read(s->chip, page + VTPU_DB_STATE, 4);
+	char *name = (char *)queue_state_name(state);
+	bool ok;
+	int i;
+
+	if (state == VTPU_HWQ_NONE)
+		return true;
+	if (!visit_start_struct(v, NULL, NULL, 0, errp))
+		return false;
+	ok = visit_type_str(v, "state", &name, errp);
+	for (i = 0; ok && i < ARRAY_SIZE(fields); i++) {
+		uint64_t value = fields[i].value;
+
+		ok = visit_type_uint64(v, fields[i].name, &value, errp);
+	}
+	visit_end_struct(v, NULL);
+	return ok;
+}
+
+static void get_queues(Object *obj, Visitor *v, const char *name, void *opaque, Error **errp)
+{
+	VtpuState *s = VTPU(obj);
+	unsigned int id;
+
+	if (!s->chip) {
+		error_setg(errp, "property queues: the device is not realized");
+		return;
+	}
+	if (!visit_start_list(v, name, NULL, 0, errp))
+		return;
+	for (id = 1; id <= VTPU_MAX_QUEUES; id++)
+		if (!visit_queue(v, s, id, errp))
+			break;
+	visit_end_list(v, NULL);
+}
+
 void vtpu_qom_class_init(ObjectClass *oc)
 {
 	object_class_property_add_str(oc, "inject", get_inject, set_inject);
 	object_class_property_set_description(oc, "inject", "bring a fault about: " INJECT_SYNTAX);
 	object_class_property_add(oc, "stats", "struct", get_stats, NULL, NULL, NULL);
 	object_class_property_set_description(oc, "stats", "counters of the chip");
+	object_class_property_add(oc, "queues", "list", get_queues, NULL, NULL, NULL);
+	object_class_property_set_description(oc, "queues",
+					      "I/O queues: state, running job, progress");
 }

@@ -89,9 +89,15 @@ static void test_abort(void)
 	struct ring admin, q;
 	struct vtpu_cqe cqe;
 	struct tpu t;
+	char *text;
 
 	tpu_start(&t, "", "");
 	start_hung(&t, &admin, &q);
+	/* Who hangs can be read from outside. */
+	text = qtest_hmp(t.qts, "qom-get tpu0 queues");
+	g_assert_nonnull(strstr(text, "\"state\": \"running\""));
+	g_assert_nonnull(strstr(text, "\"running\": 2"));
+	g_free(text);
 	qpci_io_writeq(t.pci, t.regs, VTPU_REG_ABORT_JOB, 1ULL << 32 | 2);
 	g_assert_cmphex(complete(&t, &q, &cqe), ==, VTPU_ST_ABORTED);
 	g_assert_cmpuint(cqe.seq, ==, 2);
