@@ -44,11 +44,11 @@ bool conf_expect(struct conf *c, const char *file, int line, const char *what, i
 /** expect_is() - @got is @want */
 #define expect_is(c, got, want) conf_expect(c, __FILE__, __LINE__, #got, (int64_t)(got), (int64_t)(want))
 /** expect_ok() - the call returns 0 */
-#define expect_ok(c, call) expect_is(c, call, 0)
+#define expect_ok(c, call) conf_expect(c, __FILE__, __LINE__, #call, (int64_t)(call), 0)
 /** need() - as expect_ok(), and the case ends here if not */
 #define need(c, call) \
 	do { \
-		if (!expect_is(c, call, 0)) \
+		if (!conf_expect(c, __FILE__, __LINE__, #call, (int64_t)(call), 0)) \
 			return; \
 	} while (0)
 

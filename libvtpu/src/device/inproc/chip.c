@@ -104,6 +104,12 @@ static void device_free(struct ip_device *dev)
 	struct ip_command *cmd;
 	uint32_t i;
 
+	if (dev->clear) {
+		pthread_mutex_lock(&dev->lock);
+		ip_queue_close(dev, dev->clear);
+		dev->clear = NULL;
+		pthread_mutex_unlock(&dev->lock);
+	}
 	ip_machine_stop(dev);
 	vtpu_chip_destroy(dev->chip);
 	while ((cmd = dev->admin.sent)) {

@@ -266,6 +266,8 @@ static int client_map(struct vtpu_backend *backend, uint32_t handle, uint64_t by
 		err = -EINVAL;
 	else
 		*pointer = ip_bo_pointer(client->dev, ip_bo_get(bo));
+	if (!err)
+		bo->maps++;
 	pthread_mutex_unlock(&client->dev->lock);
 	return err;
 }
@@ -279,7 +281,8 @@ static void client_unmap(struct vtpu_backend *backend, void *pointer, uint64_t b
 	(void)bytes;
 	pthread_mutex_lock(&client->dev->lock);
 	for (bo = client->bo_list; bo; bo = bo->next) {
-		if (ip_bo_pointer(client->dev, bo) == pointer) {
+		if (bo->maps && ip_bo_pointer(client->dev, bo) == pointer) {
+			bo->maps--;
 			ip_bo_put(client->dev, bo);
 			break;
 		}
@@ -293,7 +296,7 @@ static void client_unmap(struct vtpu_backend *backend, void *pointer, uint64_t b
 static void client_release(struct ip_client *client)
 {
 	struct ip_device *dev = client->dev;
-	struct ip_bo *bo;
+	struct ip_bo *bo, *next;
 	uint32_t i;
 
 	for (i = 0; i < client->queues.room; i++) {
@@ -311,9 +314,13 @@ static void client_release(struct ip_client *client)
 			ip_bo_put(dev, bo);
 	}
 	ip_space_destroy(dev, &client->space);
-	/* Held by invalidations on their way, or by CPU mappings that were never undone. */
-	for (bo = client->bo_list; bo; bo = bo->next)
+	/* CPU mappings end here; what is still held by invalidations on their way has no owner any more. */
+	for (bo = client->bo_list; bo; bo = next) {
+		next = bo->next;
 		bo->client = NULL;
+		for (i = bo->maps, bo->maps = 0; i; i--)
+			ip_bo_put(dev, bo);
+	}
 	client->bo_list = NULL;
 }
 

@@ -159,6 +159,7 @@ struct ip_use {
 
 struct ip_bo {
 	uint32_t refs;		/* handle, mappings, jobs, CPU mappings */
+	uint32_t maps;		/* of these, CPU mappings */
 	uint32_t region, flags;
 	uint64_t bytes;
 	uint64_t hbm;		/* HBM: address */
