@@ -17,12 +17,12 @@
 #define K 8 /* columns of x, rows of w */
 #define N 5 /* columns of w and y */
 
-#define CHECK(call)                                                           \
-	do {                                                                  \
-		if ((call) != VTPU_OK) {                                      \
-			fprintf(stderr, "hello: %s\n", vtpu_last_error());    \
-			exit(1);                                              \
-		}                                                             \
+#define CHECK(call) \
+	do { \
+		if ((call) != VTPU_OK) { \
+			fprintf(stderr, "hello: %s\n", vtpu_last_error()); \
+			exit(1); \
+		} \
 	} while (0)
 
 /* A buffer in HBM with these floats in it. */
@@ -39,7 +39,8 @@ int main(int argc, char **argv)
 {
 	struct vtpu_device_info info = VTPU_INIT(info);
 	struct vtpu_program_stats stats = VTPU_INIT(stats);
-	struct vtpu_program_options strict = VTPU_INIT(strict, .flags = VTPU_PROGRAM_STRICT, .name = "hello");
+	struct vtpu_program_options strict =
+		VTPU_INIT(strict, .flags = VTPU_PROGRAM_STRICT, .name = "hello");
 	struct vtpu_layer layer = { .name = "hello", .n = N, .bias = true, .act = VTPU_ACT_RELU };
 	struct vtpu_dense_options opts = VTPU_INIT(opts);
 	struct vtpu_device *dev;
@@ -53,8 +54,8 @@ int main(int argc, char **argv)
 	/* 1. Which device? NULL asks the environment (VTPU_DEVICE), then takes accel0. */
 	CHECK(vtpu_open(argc > 1 ? argv[1] : NULL, &dev));
 	CHECK(vtpu_device_info(dev, &info));
-	printf("TPU %s: %s with %u cores and %.1f GiB of HBM\n", vtpu_device_name(dev), info.preset, info.cores,
-	       (double)info.hbm_bytes / (1 << 30));
+	printf("TPU %s: %s with %u cores and %.1f GiB of HBM\n", vtpu_device_name(dev), info.preset,
+	       info.cores, (double)info.hbm_bytes / (1 << 30));
 
 	/* 2. A program: matrix product, bias and ReLU in one pass over the data. */
 	opts.geometry = vtpu_device_geometry(dev);
@@ -68,7 +69,8 @@ int main(int argc, char **argv)
 	CHECK(vtpu_program_create(dev, image, &strict, &program));
 	CHECK(vtpu_program_stats(program, &stats));
 	printf("program: %u instructions, %llu cycles (%.2f us at %u MHz)\n", stats.instances,
-	       (unsigned long long)stats.cycles, stats.cycles * 1e3 / info.clock_khz, info.clock_khz / 1000);
+	       (unsigned long long)stats.cycles, stats.cycles * 1e3 / info.clock_khz,
+	       info.clock_khz / 1000);
 
 	/* 4. Data. HBM is dense and row-major, like the arrays here. */
 	for (int i = 0; i < M * K; i++)

@@ -37,7 +37,8 @@ int main(int argc, char **argv)
 	const char *device = NULL, *prefix = NULL, *name, *why, *dir;
 	struct vtpu_device_info info = VTPU_INIT(info);
 	struct vtpu_program_stats stats = VTPU_INIT(stats);
-	struct vtpu_program_options strict = VTPU_INIT(strict, .flags = VTPU_PROGRAM_STRICT, .name = "mlp");
+	struct vtpu_program_options strict =
+		VTPU_INIT(strict, .flags = VTPU_PROGRAM_STRICT, .name = "mlp");
 	struct vtpu_layer layers[] = {
 		{ .name = "dense1", .n = MLP_HIDDEN, .bias = true, .act = VTPU_ACT_RELU },
 		{ .name = "dense2", .n = MLP_OUT, .bias = true },
@@ -67,11 +68,13 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	if (optind != argc - 1)
-		sample_fail("give the file of trained weights; `make weights` makes build/demo/weights.bin");
+		sample_fail(
+			"give the file of trained weights; `make weights` makes build/demo/weights.bin");
 	sample_read(argv[optind], &w, sizeof(w));
 	dir = dataset_dir(&name, &why);
 	if (!dir)
-		sample_fail("no images: set MNIST_DIR, or install the package dataset-fashion-mnist");
+		sample_fail(
+			"no images: set MNIST_DIR, or install the package dataset-fashion-mnist");
 	if (dataset_load(dir, "t10k", &data, err, sizeof(err)))
 		sample_fail(err);
 	printf("%zu images of %s (%s: %s)\n", data.count, name, why, dir);
@@ -80,7 +83,8 @@ int main(int argc, char **argv)
 	CHECK(vtpu_device_info(dev, &info));
 	if (!opts.width)
 		opts.width = info.cores;
-	printf("TPU initialized with %u cores (%s, %s)\n", opts.width, vtpu_device_name(dev), info.preset);
+	printf("TPU initialized with %u cores (%s, %s)\n", opts.width, vtpu_device_name(dev),
+	       info.preset);
 
 	/* One program for both layers: hidden values never leave the core. */
 	opts.geometry = vtpu_device_geometry(dev);

@@ -15,10 +15,10 @@
 
 #include "common/sample.h"
 
-#define ROWS	64
-#define COLS	256
-#define BYTES	(ROWS * COLS * sizeof(float))
-#define JOBS	50
+#define ROWS  64
+#define COLS  256
+#define BYTES (ROWS * COLS * sizeof(float))
+#define JOBS  50
 
 struct client {
 	const char *name;
@@ -30,7 +30,8 @@ struct client {
 
 static void start(struct client *c, const char *name, const char *device, float value)
 {
-	struct vtpu_program_options strict = VTPU_INIT(strict, .flags = VTPU_PROGRAM_STRICT, .name = "softmax");
+	struct vtpu_program_options strict =
+		VTPU_INIT(strict, .flags = VTPU_PROGRAM_STRICT, .name = "softmax");
 	struct vtpu_softmax_options opts = VTPU_INIT(opts, .m = ROWS, .n = COLS);
 	struct vtpu_image *image;
 	static float x[ROWS * COLS];

@@ -11,7 +11,7 @@
 #ifdef __KERNEL__
 #include <drm/drm.h>
 #else
-#include <drm.h>	/* libdrm's copy: pkg-config --cflags libdrm */
+#include <drm.h> /* libdrm's copy: pkg-config --cflags libdrm */
 #endif
 
 #include "vtpu_hw.h"
@@ -42,28 +42,28 @@
  * EIO device wedged, EFAULT bad user pointer.
  */
 
-#define DRM_VTPU_DEV_QUERY		0x00
-#define DRM_VTPU_BO_CREATE		0x01
-#define DRM_VTPU_BO_INFO		0x02
-#define DRM_VTPU_BO_WAIT		0x03
-#define DRM_VTPU_VM_BIND		0x04
-#define DRM_VTPU_QUEUE_CREATE		0x05
-#define DRM_VTPU_QUEUE_DESTROY		0x06
-#define DRM_VTPU_QUEUE_STATE		0x07
-#define DRM_VTPU_SUBMIT			0x08
+#define DRM_VTPU_DEV_QUERY     0x00
+#define DRM_VTPU_BO_CREATE     0x01
+#define DRM_VTPU_BO_INFO       0x02
+#define DRM_VTPU_BO_WAIT       0x03
+#define DRM_VTPU_VM_BIND       0x04
+#define DRM_VTPU_QUEUE_CREATE  0x05
+#define DRM_VTPU_QUEUE_DESTROY 0x06
+#define DRM_VTPU_QUEUE_STATE   0x07
+#define DRM_VTPU_SUBMIT	       0x08
 /* 0x09..0x0b are reserved for performance sessions */
-#define DRM_VTPU_BO_SET_LABEL		0x0c
+#define DRM_VTPU_BO_SET_LABEL 0x0c
 /* 0x0d is reserved for the event mask */
-#define DRM_VTPU_PROGRAM_CREATE		0x0e
-#define DRM_VTPU_PROGRAM_DESTROY	0x0f
-#define DRM_VTPU_PROGRAM_INFO		0x10
+#define DRM_VTPU_PROGRAM_CREATE	 0x0e
+#define DRM_VTPU_PROGRAM_DESTROY 0x0f
+#define DRM_VTPU_PROGRAM_INFO	 0x10
 
 /* Limits, enforced with E2BIG before anything is allocated */
-#define VTPU_MAX_SUBMIT_JOBS		512
-#define VTPU_MAX_JOB_SYNCS		64
-#define VTPU_MAX_JOB_BOS		1024
-#define VTPU_MAX_BIND_OPS		4096
-#define VTPU_MAX_LABEL			64	/* bytes, NUL included */
+#define VTPU_MAX_SUBMIT_JOBS 512
+#define VTPU_MAX_JOB_SYNCS   64
+#define VTPU_MAX_JOB_BOS     1024
+#define VTPU_MAX_BIND_OPS    4096
+#define VTPU_MAX_LABEL	     64 /* bytes, NUL included */
 
 /** struct vtpu_array - an array in user memory */
 struct vtpu_array {
@@ -79,12 +79,12 @@ struct vtpu_array {
 
 /** enum vtpu_query_type - struct vtpu_dev_query.type */
 enum vtpu_query_type {
-	VTPU_QUERY_INFO		= 0,	/* struct vtpu_query_info */
-	VTPU_QUERY_GEOMETRY	= 1,	/* struct vtpu_hw_geometry */
-	VTPU_QUERY_CORE		= 2,	/* struct vtpu_query_core; index: core */
-	VTPU_QUERY_MEMORY	= 3,	/* struct vtpu_query_memory; index: enum vtpu_region */
-	VTPU_QUERY_TIME		= 4,	/* struct vtpu_query_time */
-	VTPU_QUERY_QUOTA	= 5,	/* struct vtpu_query_quota; index: enum vtpu_quota */
+	VTPU_QUERY_INFO = 0,	 /* struct vtpu_query_info */
+	VTPU_QUERY_GEOMETRY = 1, /* struct vtpu_hw_geometry */
+	VTPU_QUERY_CORE = 2,	 /* struct vtpu_query_core; index: core */
+	VTPU_QUERY_MEMORY = 3,	 /* struct vtpu_query_memory; index: enum vtpu_region */
+	VTPU_QUERY_TIME = 4,	 /* struct vtpu_query_time */
+	VTPU_QUERY_QUOTA = 5,	 /* struct vtpu_query_quota; index: enum vtpu_quota */
 };
 
 /** struct vtpu_dev_query - argument of DRM_IOCTL_VTPU_DEV_QUERY */
@@ -141,9 +141,9 @@ struct vtpu_query_info {
 
 /** enum vtpu_device_state - struct vtpu_query_info.state */
 enum vtpu_device_state {
-	VTPU_DEVICE_OK		= 0,
-	VTPU_DEVICE_RESETTING	= 1,
-	VTPU_DEVICE_WEDGED	= 2,	/* a reset failed; all work is refused */
+	VTPU_DEVICE_OK = 0,
+	VTPU_DEVICE_RESETTING = 1,
+	VTPU_DEVICE_WEDGED = 2, /* a reset failed; all work is refused */
 };
 
 /** struct vtpu_query_core - counters of a core */
@@ -156,8 +156,8 @@ struct vtpu_query_core {
 
 /** enum vtpu_region - where a buffer lives */
 enum vtpu_region {
-	VTPU_REGION_HBM		= 0,
-	VTPU_REGION_HOST	= 1,
+	VTPU_REGION_HBM = 0,
+	VTPU_REGION_HOST = 1,
 };
 
 /** struct vtpu_query_memory - a memory region */
@@ -184,13 +184,13 @@ struct vtpu_query_time {
 
 /** enum vtpu_quota - what is limited */
 enum vtpu_quota {
-	VTPU_QUOTA_HBM_BYTES		= 0,
-	VTPU_QUOTA_HOST_BYTES		= 1,
-	VTPU_QUOTA_QUEUES		= 2,
-	VTPU_QUOTA_PROGRAMS		= 3,
-	VTPU_QUOTA_INSTRUCTIONS		= 4,	/* instances of all programs */
-	VTPU_QUOTA_JOBS			= 5,	/* in flight */
-	VTPU_QUOTAS			= 6,
+	VTPU_QUOTA_HBM_BYTES = 0,
+	VTPU_QUOTA_HOST_BYTES = 1,
+	VTPU_QUOTA_QUEUES = 2,
+	VTPU_QUOTA_PROGRAMS = 3,
+	VTPU_QUOTA_INSTRUCTIONS = 4, /* instances of all programs */
+	VTPU_QUOTA_JOBS = 5,	     /* in flight */
+	VTPU_QUOTAS = 6,
 };
 
 /** struct vtpu_query_quota - use and limit; 0 as a limit is none */
@@ -221,8 +221,8 @@ struct vtpu_bo_create {
 	__u32 pad;
 };
 
-#define VTPU_BO_MAPPABLE	(1u << 0)	/* HBM: may be mapped into the process; HOST always may */
-#define VTPU_BO_FLAGS		(VTPU_BO_MAPPABLE)
+#define VTPU_BO_MAPPABLE (1u << 0) /* HBM: may be mapped into the process; HOST always may */
+#define VTPU_BO_FLAGS	 (VTPU_BO_MAPPABLE)
 
 /** struct vtpu_bo_info - argument of DRM_IOCTL_VTPU_BO_INFO */
 struct vtpu_bo_info {
@@ -250,7 +250,7 @@ struct vtpu_bo_wait {
 	__s64 timeout_ns;
 };
 
-#define VTPU_BO_WAIT_WRITE	(1u << 0)	/* wait for readers too, else only for writers */
+#define VTPU_BO_WAIT_WRITE (1u << 0) /* wait for readers too, else only for writers */
 
 /** struct vtpu_bo_set_label - argument of DRM_IOCTL_VTPU_BO_SET_LABEL */
 struct vtpu_bo_set_label {
@@ -264,8 +264,8 @@ struct vtpu_bo_set_label {
 
 /** enum vtpu_bind_type - struct vtpu_bind_op.op */
 enum vtpu_bind_type {
-	VTPU_BIND_MAP		= 0,
-	VTPU_BIND_UNMAP		= 1,
+	VTPU_BIND_MAP = 0,
+	VTPU_BIND_UNMAP = 1,
 };
 
 /** struct vtpu_bind_op - map a part of a buffer, or unmap a range */
@@ -291,8 +291,8 @@ struct vtpu_bind_op {
 	__u64 size;
 };
 
-#define VTPU_BIND_READONLY	(1u << 0)
-#define VTPU_BIND_FLAGS		(VTPU_BIND_READONLY)
+#define VTPU_BIND_READONLY (1u << 0)
+#define VTPU_BIND_FLAGS	   (VTPU_BIND_READONLY)
 
 /**
  * struct vtpu_vm_bind - argument of DRM_IOCTL_VTPU_VM_BIND
@@ -419,8 +419,8 @@ struct vtpu_queue_state {
 	__u64 total_cycles;
 };
 
-#define VTPU_QUEUE_HALTED	(1u << 0)	/* by its own job; make a new queue */
-#define VTPU_QUEUE_RESET	(1u << 1)	/* lost to a reset that it did not cause */
+#define VTPU_QUEUE_HALTED (1u << 0) /* by its own job; make a new queue */
+#define VTPU_QUEUE_RESET  (1u << 1) /* lost to a reset that it did not cause */
 
 /** struct vtpu_sync - a sync object to wait for or to signal */
 struct vtpu_sync {
@@ -432,9 +432,10 @@ struct vtpu_sync {
 	__u64 point;
 };
 
-#define VTPU_SYNC_SIGNAL	(1u << 0)	/* signal it when the job has ended; else wait before it starts */
-#define VTPU_SYNC_TIMELINE	(1u << 1)
-#define VTPU_SYNC_FLAGS		(VTPU_SYNC_SIGNAL | VTPU_SYNC_TIMELINE)
+#define VTPU_SYNC_SIGNAL \
+	(1u << 0) /* signal it when the job has ended; else wait before it starts */
+#define VTPU_SYNC_TIMELINE (1u << 1)
+#define VTPU_SYNC_FLAGS	   (VTPU_SYNC_SIGNAL | VTPU_SYNC_TIMELINE)
 
 /** struct vtpu_bo_ref - a buffer whose waiters must see the job */
 struct vtpu_bo_ref {
@@ -444,7 +445,7 @@ struct vtpu_bo_ref {
 	__u32 flags;
 };
 
-#define VTPU_BO_REF_WRITE	(1u << 0)
+#define VTPU_BO_REF_WRITE (1u << 0)
 
 /** struct vtpu_job - one job */
 struct vtpu_job {
@@ -472,8 +473,8 @@ struct vtpu_job {
 	__u32 pad2;
 };
 
-#define VTPU_JOB_NOP		(1u << 0)	/* program and args zero: only waits and signals, in order */
-#define VTPU_JOB_FLAGS		(VTPU_JOB_NOP)
+#define VTPU_JOB_NOP   (1u << 0) /* program and args zero: only waits and signals, in order */
+#define VTPU_JOB_FLAGS (VTPU_JOB_NOP)
 
 /**
  * struct vtpu_submit - argument of DRM_IOCTL_VTPU_SUBMIT
@@ -495,19 +496,28 @@ struct vtpu_submit {
 	__u32 pad;
 };
 
-#define DRM_IOCTL_VTPU_DEV_QUERY	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_DEV_QUERY, struct vtpu_dev_query)
-#define DRM_IOCTL_VTPU_BO_CREATE	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_BO_CREATE, struct vtpu_bo_create)
-#define DRM_IOCTL_VTPU_BO_INFO		DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_BO_INFO, struct vtpu_bo_info)
-#define DRM_IOCTL_VTPU_BO_WAIT		DRM_IOW(DRM_COMMAND_BASE + DRM_VTPU_BO_WAIT, struct vtpu_bo_wait)
-#define DRM_IOCTL_VTPU_VM_BIND		DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_VM_BIND, struct vtpu_vm_bind)
-#define DRM_IOCTL_VTPU_QUEUE_CREATE	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_QUEUE_CREATE, struct vtpu_queue_create)
-#define DRM_IOCTL_VTPU_QUEUE_DESTROY	DRM_IOW(DRM_COMMAND_BASE + DRM_VTPU_QUEUE_DESTROY, struct vtpu_queue_destroy)
-#define DRM_IOCTL_VTPU_QUEUE_STATE	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_QUEUE_STATE, struct vtpu_queue_state)
-#define DRM_IOCTL_VTPU_SUBMIT		DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_SUBMIT, struct vtpu_submit)
-#define DRM_IOCTL_VTPU_BO_SET_LABEL	DRM_IOW(DRM_COMMAND_BASE + DRM_VTPU_BO_SET_LABEL, struct vtpu_bo_set_label)
-#define DRM_IOCTL_VTPU_PROGRAM_CREATE	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_PROGRAM_CREATE, struct vtpu_program_create)
-#define DRM_IOCTL_VTPU_PROGRAM_DESTROY	DRM_IOW(DRM_COMMAND_BASE + DRM_VTPU_PROGRAM_DESTROY, struct vtpu_program_destroy)
-#define DRM_IOCTL_VTPU_PROGRAM_INFO	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_PROGRAM_INFO, struct vtpu_program_info)
+#define DRM_IOCTL_VTPU_DEV_QUERY \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_DEV_QUERY, struct vtpu_dev_query)
+#define DRM_IOCTL_VTPU_BO_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_BO_CREATE, struct vtpu_bo_create)
+#define DRM_IOCTL_VTPU_BO_INFO DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_BO_INFO, struct vtpu_bo_info)
+#define DRM_IOCTL_VTPU_BO_WAIT DRM_IOW(DRM_COMMAND_BASE + DRM_VTPU_BO_WAIT, struct vtpu_bo_wait)
+#define DRM_IOCTL_VTPU_VM_BIND DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_VM_BIND, struct vtpu_vm_bind)
+#define DRM_IOCTL_VTPU_QUEUE_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_QUEUE_CREATE, struct vtpu_queue_create)
+#define DRM_IOCTL_VTPU_QUEUE_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VTPU_QUEUE_DESTROY, struct vtpu_queue_destroy)
+#define DRM_IOCTL_VTPU_QUEUE_STATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_QUEUE_STATE, struct vtpu_queue_state)
+#define DRM_IOCTL_VTPU_SUBMIT DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_SUBMIT, struct vtpu_submit)
+#define DRM_IOCTL_VTPU_BO_SET_LABEL \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VTPU_BO_SET_LABEL, struct vtpu_bo_set_label)
+#define DRM_IOCTL_VTPU_PROGRAM_CREATE \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_PROGRAM_CREATE, struct vtpu_program_create)
+#define DRM_IOCTL_VTPU_PROGRAM_DESTROY \
+	DRM_IOW(DRM_COMMAND_BASE + DRM_VTPU_PROGRAM_DESTROY, struct vtpu_program_destroy)
+#define DRM_IOCTL_VTPU_PROGRAM_INFO \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_VTPU_PROGRAM_INFO, struct vtpu_program_info)
 
 #if defined(__KERNEL__) || (defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L)
 _Static_assert(sizeof(struct vtpu_array) == 16, "vtpu_array");

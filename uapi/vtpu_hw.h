@@ -24,39 +24,39 @@
  * 0x1234 is the vendor number that QEMU's own unofficial devices use; it is
  * not assigned to us by the PCI-SIG, and no real device carries it.
  */
-#define VTPU_PCI_VENDOR_ID	0x1234
-#define VTPU_PCI_DEVICE_ID	0x7470
-#define VTPU_PCI_CLASS		0x1200	/* processing accelerator */
-#define VTPU_PCI_REVISION	1
+#define VTPU_PCI_VENDOR_ID 0x1234
+#define VTPU_PCI_DEVICE_ID 0x7470
+#define VTPU_PCI_CLASS	   0x1200 /* processing accelerator */
+#define VTPU_PCI_REVISION  1
 
-#define VTPU_BAR_REGS		0	/* registers and doorbell pages */
-#define VTPU_BAR_HBM		2	/* all of HBM, 64-bit, prefetchable */
-#define VTPU_BAR_MSIX		4	/* MSI-X table and PBA alone */
+#define VTPU_BAR_REGS 0 /* registers and doorbell pages */
+#define VTPU_BAR_HBM  2 /* all of HBM, 64-bit, prefetchable */
+#define VTPU_BAR_MSIX 4 /* MSI-X table and PBA alone */
 
 /* Offsets in configuration space are fixed: they are migration ABI. */
-#define VTPU_CFG_PM		0x40	/* power management, not present yet */
-#define VTPU_CFG_MSIX		0x50
-#define VTPU_CFG_PCIE		0x80
-#define VTPU_CFG_AER		0x100	/* advanced error reporting */
-#define VTPU_CFG_SERIAL		0x148	/* device serial number */
+#define VTPU_CFG_PM	0x40 /* power management, not present yet */
+#define VTPU_CFG_MSIX	0x50
+#define VTPU_CFG_PCIE	0x80
+#define VTPU_CFG_AER	0x100 /* advanced error reporting */
+#define VTPU_CFG_SERIAL 0x148 /* device serial number */
 
 /* ---- Limits ------------------------------------------------------------- */
 
-#define VTPU_MAX_CORES		64
-#define VTPU_MAX_QUEUES		128	/* I/O queues, ids 1..128; 0 is the admin queue */
-#define VTPU_MAX_DEPTH_LOG2	10	/* entries of an I/O queue: 2^1..2^10 */
-#define VTPU_ADMIN_DEPTH_LOG2	6	/* the most that the admin queue may have */
-#define VTPU_MAX_CONTEXTS	255	/* address spaces, ids 1..255 */
-#define VTPU_MAX_PROGRAMS	4095	/* loaded programs, ids 1..4095 */
-#define VTPU_MAX_VECTORS	33	/* vector 0: admin and events; 1..: I/O queues */
-#define VTPU_ARG_SLOT_BYTES	4096	/* argument slot of each ring entry */
+#define VTPU_MAX_CORES	      64
+#define VTPU_MAX_QUEUES	      128  /* I/O queues, ids 1..128; 0 is the admin queue */
+#define VTPU_MAX_DEPTH_LOG2   10   /* entries of an I/O queue: 2^1..2^10 */
+#define VTPU_ADMIN_DEPTH_LOG2 6	   /* the most that the admin queue may have */
+#define VTPU_MAX_CONTEXTS     255  /* address spaces, ids 1..255 */
+#define VTPU_MAX_PROGRAMS     4095 /* loaded programs, ids 1..4095 */
+#define VTPU_MAX_VECTORS      33   /* vector 0: admin and events; 1..: I/O queues */
+#define VTPU_ARG_SLOT_BYTES   4096 /* argument slot of each ring entry */
 
 /**
  * VTPU_QUEUE_VECTOR() - the vector that an I/O queue raises.
  * @queue: queue id, 1..%VTPU_MAX_QUEUES
  * @nvec: vectors in use, at least 2
  */
-#define VTPU_QUEUE_VECTOR(queue, nvec)	(1 + (queue) % ((nvec) - 1))
+#define VTPU_QUEUE_VECTOR(queue, nvec) (1 + (queue) % ((nvec)-1))
 
 /* ---- BAR0 --------------------------------------------------------------- */
 
@@ -70,80 +70,81 @@
  * RO: read only. RW: read and write. WO: reads as zero. W1C: write 1 to clear.
  * The value after reset is zero unless said.
  */
-#define VTPU_BAR0_BYTES		0x100000
-#define VTPU_REGS_BYTES		0x10000
-#define VTPU_DOORBELL_BASE	0x10000
-#define VTPU_DOORBELL_STRIDE	0x1000
+#define VTPU_BAR0_BYTES	     0x100000
+#define VTPU_REGS_BYTES	     0x10000
+#define VTPU_DOORBELL_BASE   0x10000
+#define VTPU_DOORBELL_STRIDE 0x1000
 
-#define VTPU_REG_MAGIC		0x000	/* RO u32 VTPU_MAGIC */
-#define VTPU_REG_VERSION	0x004	/* RO u32 VTPU_HW_VERSION: major << 16 | minor */
-#define VTPU_REG_CAPS		0x008	/* RO u64 VTPU_CAP_* */
-#define VTPU_REG_STATUS		0x010	/* RO u32 VTPU_STATUS_*; READY after reset */
-#define VTPU_REG_CONTROL	0x014	/* RW u32 VTPU_CONTROL_* */
-#define VTPU_REG_SERIAL		0x018	/* RO u64 serial number, by property */
-#define VTPU_REG_HBM_BYTES	0x020	/* RO u64 bytes of HBM */
-#define VTPU_REG_HBM_RESERVED	0x028	/* RO u64 first bytes, for the driver's own use */
-#define VTPU_REG_VECTORS	0x030	/* RO u32 MSI-X vectors of this device */
-#define VTPU_REG_RESET_COUNT	0x034	/* RO u32 device resets since power-on */
-#define VTPU_REG_EVENTS		0x038	/* W1C u32 VTPU_EVENT_*: raises vector 0 when a bit is set */
-#define VTPU_REG_BAD_ACCESS	0x03c	/* RO u32 register accesses refused since power-on */
-#define VTPU_REG_TIME_NS	0x040	/* RO u64 the device's clock, nanoseconds */
-#define VTPU_REG_FATAL		0x048	/* RO u32 status code of the last fatal error */
+#define VTPU_REG_MAGIC	      0x000 /* RO u32 VTPU_MAGIC */
+#define VTPU_REG_VERSION      0x004 /* RO u32 VTPU_HW_VERSION: major << 16 | minor */
+#define VTPU_REG_CAPS	      0x008 /* RO u64 VTPU_CAP_* */
+#define VTPU_REG_STATUS	      0x010 /* RO u32 VTPU_STATUS_*; READY after reset */
+#define VTPU_REG_CONTROL      0x014 /* RW u32 VTPU_CONTROL_* */
+#define VTPU_REG_SERIAL	      0x018 /* RO u64 serial number, by property */
+#define VTPU_REG_HBM_BYTES    0x020 /* RO u64 bytes of HBM */
+#define VTPU_REG_HBM_RESERVED 0x028 /* RO u64 first bytes, for the driver's own use */
+#define VTPU_REG_VECTORS      0x030 /* RO u32 MSI-X vectors of this device */
+#define VTPU_REG_RESET_COUNT  0x034 /* RO u32 device resets since power-on */
+#define VTPU_REG_EVENTS	      0x038 /* W1C u32 VTPU_EVENT_*: raises vector 0 when a bit is set */
+#define VTPU_REG_BAD_ACCESS   0x03c /* RO u32 register accesses refused since power-on */
+#define VTPU_REG_TIME_NS      0x040 /* RO u64 the device's clock, nanoseconds */
+#define VTPU_REG_FATAL	      0x048 /* RO u32 status code of the last fatal error */
 
 /* The admin queue. May be written only while VTPU_CONTROL_ENABLE is clear. */
-#define VTPU_REG_ADMIN_SQ	0x100	/* RW u64 ring, page aligned */
-#define VTPU_REG_ADMIN_CQ	0x108	/* RW u64 completions, page aligned */
-#define VTPU_REG_ADMIN_TAIL	0x110	/* RW u64 tail word, 4-byte aligned */
-#define VTPU_REG_ADMIN_DEPTH	0x118	/* RW u32 log2 of entries, 1..VTPU_ADMIN_DEPTH_LOG2 */
+#define VTPU_REG_ADMIN_SQ    0x100 /* RW u64 ring, page aligned */
+#define VTPU_REG_ADMIN_CQ    0x108 /* RW u64 completions, page aligned */
+#define VTPU_REG_ADMIN_TAIL  0x110 /* RW u64 tail word, 4-byte aligned */
+#define VTPU_REG_ADMIN_DEPTH 0x118 /* RW u32 log2 of entries, 1..VTPU_ADMIN_DEPTH_LOG2 */
 
 /*
  * Recovery. These act without a queue slot, so that a driver needs neither
  * memory nor a lock to use them in a fence's signalling path.
  */
-#define VTPU_REG_ABORT_JOB	0x120	/* WO u64 queue << 32 | sequence number: that job ends as ABORTED */
-#define VTPU_REG_RESET_QUEUE	0x128	/* WO u32 queue: its job ends as RESET, its cores are reset */
+#define VTPU_REG_ABORT_JOB \
+	0x120 /* WO u64 queue << 32 | sequence number: that job ends as ABORTED */
+#define VTPU_REG_RESET_QUEUE 0x128 /* WO u32 queue: its job ends as RESET, its cores are reset */
 
-#define VTPU_REG_GEOMETRY	0x200	/* RO struct vtpu_hw_geometry */
-#define VTPU_REG_CORE_STATS	0x1000	/* RO struct vtpu_hw_core_stats of each core */
+#define VTPU_REG_GEOMETRY   0x200  /* RO struct vtpu_hw_geometry */
+#define VTPU_REG_CORE_STATS 0x1000 /* RO struct vtpu_hw_core_stats of each core */
 
-#define VTPU_MAGIC		0x55505456	/* "VTPU" */
-#define VTPU_HW_VERSION_MAJOR	0
-#define VTPU_HW_VERSION_MINOR	1
-#define VTPU_HW_VERSION		(VTPU_HW_VERSION_MAJOR << 16 | VTPU_HW_VERSION_MINOR)
+#define VTPU_MAGIC	      0x55505456 /* "VTPU" */
+#define VTPU_HW_VERSION_MAJOR 0
+#define VTPU_HW_VERSION_MINOR 1
+#define VTPU_HW_VERSION	      (VTPU_HW_VERSION_MAJOR << 16 | VTPU_HW_VERSION_MINOR)
 
 /* VTPU_REG_CAPS, and the capabilities that a program image may ask for */
-#define VTPU_CAP_F32		(1ULL << 0)	/* exact f32 matmul */
-#define VTPU_CAP_BF16		(1ULL << 1)	/* bf16 operands */
-#define VTPU_CAP_INT8		(1ULL << 2)
-#define VTPU_CAP_FP8		(1ULL << 3)
-#define VTPU_CAP_CONV		(1ULL << 4)	/* convolution and pooling instructions */
-#define VTPU_CAP_ICI		(1ULL << 5)	/* sends between cores */
-#define VTPU_CAP_GATHER		(1ULL << 6)
-#define VTPU_CAP_FAST		(1ULL << 7)	/* numerics=fast is in force: bits may differ */
-#define VTPU_CAP_PACE_MODEL	(1ULL << 8)	/* completions are paced by modelled time */
+#define VTPU_CAP_F32	    (1ULL << 0) /* exact f32 matmul */
+#define VTPU_CAP_BF16	    (1ULL << 1) /* bf16 operands */
+#define VTPU_CAP_INT8	    (1ULL << 2)
+#define VTPU_CAP_FP8	    (1ULL << 3)
+#define VTPU_CAP_CONV	    (1ULL << 4) /* convolution and pooling instructions */
+#define VTPU_CAP_ICI	    (1ULL << 5) /* sends between cores */
+#define VTPU_CAP_GATHER	    (1ULL << 6)
+#define VTPU_CAP_FAST	    (1ULL << 7) /* numerics=fast is in force: bits may differ */
+#define VTPU_CAP_PACE_MODEL (1ULL << 8) /* completions are paced by modelled time */
 
 /* VTPU_REG_STATUS */
-#define VTPU_STATUS_READY	(1u << 0)	/* may be enabled; clear while a reset runs */
-#define VTPU_STATUS_ENABLED	(1u << 1)	/* the admin queue works */
-#define VTPU_STATUS_FATAL	(1u << 2)	/* stopped; only a device reset helps */
+#define VTPU_STATUS_READY   (1u << 0) /* may be enabled; clear while a reset runs */
+#define VTPU_STATUS_ENABLED (1u << 1) /* the admin queue works */
+#define VTPU_STATUS_FATAL   (1u << 2) /* stopped; only a device reset helps */
 
 /* VTPU_REG_CONTROL */
-#define VTPU_CONTROL_ENABLE	(1u << 0)	/* start the admin queue; clearing it stops all queues */
-#define VTPU_CONTROL_RESET	(1u << 1)	/* WO device reset; HBM contents stay */
+#define VTPU_CONTROL_ENABLE (1u << 0) /* start the admin queue; clearing it stops all queues */
+#define VTPU_CONTROL_RESET  (1u << 1) /* WO device reset; HBM contents stay */
 
 /* VTPU_REG_EVENTS */
 #define VTPU_EVENT_FATAL	(1u << 0)
-#define VTPU_EVENT_QUEUE_HALTED	(1u << 1)	/* a queue that is not halted by its own job's failure */
-#define VTPU_EVENT_ECC		(1u << 2)	/* corrected memory error */
+#define VTPU_EVENT_QUEUE_HALTED (1u << 1) /* a queue that is not halted by its own job's failure */
+#define VTPU_EVENT_ECC		(1u << 2) /* corrected memory error */
 #define VTPU_EVENT_MASK		(VTPU_EVENT_FATAL | VTPU_EVENT_QUEUE_HALTED | VTPU_EVENT_ECC)
 
 /* A doorbell page: offsets from VTPU_DOORBELL_BASE + queue * VTPU_DOORBELL_STRIDE */
-#define VTPU_DB_RING		0x00	/* WO u32 any value: look at the tail word */
-#define VTPU_DB_STATE		0x04	/* RO u32 enum vtpu_hw_queue_state */
-#define VTPU_DB_PROGRESS	0x08	/* RO u64 grows with each retired instruction or copied chunk */
-#define VTPU_DB_RUNNING		0x10	/* RO u32 sequence number of the head job */
-#define VTPU_DB_FETCHED		0x14	/* RO u32 ring entries fetched, modulo 2^32 */
-#define VTPU_DB_BUSY_NS		0x18	/* RO u64 time with a job running, the running one included */
+#define VTPU_DB_RING	 0x00 /* WO u32 any value: look at the tail word */
+#define VTPU_DB_STATE	 0x04 /* RO u32 enum vtpu_hw_queue_state */
+#define VTPU_DB_PROGRESS 0x08 /* RO u64 grows with each retired instruction or copied chunk */
+#define VTPU_DB_RUNNING	 0x10 /* RO u32 sequence number of the head job */
+#define VTPU_DB_FETCHED	 0x14 /* RO u32 ring entries fetched, modulo 2^32 */
+#define VTPU_DB_BUSY_NS	 0x18 /* RO u64 time with a job running, the running one included */
 
 /**
  * enum vtpu_hw_queue_state - VTPU_DB_STATE
@@ -154,11 +155,11 @@
  * @VTPU_HWQ_HALTED: a job failed; all later ones complete as QUEUE_HALTED
  */
 enum vtpu_hw_queue_state {
-	VTPU_HWQ_NONE		= 0,
-	VTPU_HWQ_IDLE		= 1,
-	VTPU_HWQ_WAITING	= 2,
-	VTPU_HWQ_RUNNING	= 3,
-	VTPU_HWQ_HALTED		= 4,
+	VTPU_HWQ_NONE = 0,
+	VTPU_HWQ_IDLE = 1,
+	VTPU_HWQ_WAITING = 2,
+	VTPU_HWQ_RUNNING = 3,
+	VTPU_HWQ_HALTED = 4,
 };
 
 /**
@@ -219,14 +220,14 @@ struct vtpu_hw_geometry {
 
 /** enum vtpu_preset - which TPU generation the geometry models */
 enum vtpu_preset {
-	VTPU_PRESET_CUSTOM	= 0,
-	VTPU_PRESET_V2		= 2,
-	VTPU_PRESET_V3		= 3,
-	VTPU_PRESET_V4		= 4,
-	VTPU_PRESET_V5E		= 5,
-	VTPU_PRESET_V5P		= 6,
-	VTPU_PRESET_V6E		= 7,
-	VTPU_PRESET_7X		= 8,
+	VTPU_PRESET_CUSTOM = 0,
+	VTPU_PRESET_V2 = 2,
+	VTPU_PRESET_V3 = 3,
+	VTPU_PRESET_V4 = 4,
+	VTPU_PRESET_V5E = 5,
+	VTPU_PRESET_V5P = 6,
+	VTPU_PRESET_V6E = 7,
+	VTPU_PRESET_7X = 8,
 };
 
 /**
@@ -263,49 +264,49 @@ struct vtpu_hw_core_stats {
  * Values up to 0x3f come from admin commands, the rest from jobs.
  */
 enum vtpu_hw_status {
-	VTPU_ST_OK		= 0x00,
-	VTPU_ST_BAD_OPCODE	= 0x01,	/* no such command */
-	VTPU_ST_BAD_FIELD	= 0x02,	/* a field out of range, or a reserved bit set */
-	VTPU_ST_NOT_FOUND	= 0x03,	/* no such queue, context or program */
-	VTPU_ST_EXISTS		= 0x04,	/* that id is in use */
-	VTPU_ST_BUSY		= 0x05,	/* still referred to */
-	VTPU_ST_NO_MEMORY	= 0x06,	/* the host has no memory for it */
-	VTPU_ST_CANCELLED	= 0x07,	/* a load that was cancelled */
-	VTPU_ST_BAD_ADDRESS	= 0x08,	/* a physical address outside HBM, or misaligned */
-	VTPU_ST_BAD_IMAGE	= 0x10,	/* header, section table or reference is malformed */
-	VTPU_ST_IMAGE_VERSION	= 0x11,	/* image or ISA version that this device does not run */
-	VTPU_ST_IMAGE_CHECKSUM	= 0x12,
-	VTPU_ST_TOO_LARGE	= 0x13,	/* more instances than max_instances */
-	VTPU_ST_UNSUPPORTED	= 0x14,	/* capability or opcode that this device has not */
-	VTPU_ST_BAD_INSN	= 0x15,	/* an instruction's field is out of range */
-	VTPU_ST_OUT_OF_BOUNDS	= 0x16,	/* an operand leaves VMEM, SMEM or its base */
-	VTPU_ST_DEADLOCK	= 0x17,	/* the program can never end */
-	VTPU_ST_RACE		= 0x18,	/* created strict, and two accesses are not ordered */
-	VTPU_ST_SEM_OVERFLOW	= 0x19,	/* a semaphore passes 2^31 - 1 */
-	VTPU_ST_TOO_WIDE	= 0x1a,	/* more cores than the chip has */
+	VTPU_ST_OK = 0x00,
+	VTPU_ST_BAD_OPCODE = 0x01,    /* no such command */
+	VTPU_ST_BAD_FIELD = 0x02,     /* a field out of range, or a reserved bit set */
+	VTPU_ST_NOT_FOUND = 0x03,     /* no such queue, context or program */
+	VTPU_ST_EXISTS = 0x04,	      /* that id is in use */
+	VTPU_ST_BUSY = 0x05,	      /* still referred to */
+	VTPU_ST_NO_MEMORY = 0x06,     /* the host has no memory for it */
+	VTPU_ST_CANCELLED = 0x07,     /* a load that was cancelled */
+	VTPU_ST_BAD_ADDRESS = 0x08,   /* a physical address outside HBM, or misaligned */
+	VTPU_ST_BAD_IMAGE = 0x10,     /* header, section table or reference is malformed */
+	VTPU_ST_IMAGE_VERSION = 0x11, /* image or ISA version that this device does not run */
+	VTPU_ST_IMAGE_CHECKSUM = 0x12,
+	VTPU_ST_TOO_LARGE = 0x13,     /* more instances than max_instances */
+	VTPU_ST_UNSUPPORTED = 0x14,   /* capability or opcode that this device has not */
+	VTPU_ST_BAD_INSN = 0x15,      /* an instruction's field is out of range */
+	VTPU_ST_OUT_OF_BOUNDS = 0x16, /* an operand leaves VMEM, SMEM or its base */
+	VTPU_ST_DEADLOCK = 0x17,      /* the program can never end */
+	VTPU_ST_RACE = 0x18,	      /* created strict, and two accesses are not ordered */
+	VTPU_ST_SEM_OVERFLOW = 0x19,  /* a semaphore passes 2^31 - 1 */
+	VTPU_ST_TOO_WIDE = 0x1a,      /* more cores than the chip has */
 
-	VTPU_ST_BAD_ENTRY	= 0x40,	/* a ring entry's reserved bit or field */
-	VTPU_ST_BAD_ARGS	= 0x41,	/* argument block: size, count or reserved bit */
-	VTPU_ST_NO_PROGRAM	= 0x42,	/* no such program in this queue's context */
-	VTPU_ST_MASK		= 0x43,	/* wider than the queue's core mask allows */
-	VTPU_ST_UNMAPPED	= 0x44,	/* a base or copy range has no translation */
-	VTPU_ST_READ_ONLY	= 0x45,	/* written, but mapped read-only */
-	VTPU_ST_NOT_CONTIGUOUS	= 0x46,	/* a base is not one extent of HBM */
-	VTPU_ST_ALIAS		= 0x47,	/* a written base overlaps another one */
-	VTPU_ST_MISALIGNED	= 0x48,	/* a base address below its alignment */
-	VTPU_ST_BAD_PTE		= 0x49,	/* a page-table entry that names no memory */
-	VTPU_ST_SYSTEM_MEMORY	= 0x4a,	/* a compute base in system memory */
-	VTPU_ST_WRAPS		= 0x4b,	/* an address range that leaves the address space */
-	VTPU_ST_DMA_ERROR	= 0x4c,	/* the bus refused an access to system memory */
-	VTPU_ST_INDEX		= 0x4d,	/* a row index outside its table */
-	VTPU_ST_CYCLE_LIMIT	= 0x50,	/* more modelled cycles than the queue allows */
-	VTPU_ST_TIMEOUT		= 0x51,	/* the watchdog: no progress */
-	VTPU_ST_ABORTED		= 0x52,	/* by VTPU_REG_ABORT_JOB */
-	VTPU_ST_RESET		= 0x53,	/* by a reset of queue or device */
-	VTPU_ST_QUEUE_HALTED	= 0x54,	/* an earlier job of the queue failed */
-	VTPU_ST_RING_OVERRUN	= 0x55,	/* tail word further ahead than the ring is deep */
-	VTPU_ST_ECC		= 0x56,	/* uncorrectable memory error */
-	VTPU_ST_INTERNAL	= 0x5f,	/* a fault of the model itself */
+	VTPU_ST_BAD_ENTRY = 0x40,      /* a ring entry's reserved bit or field */
+	VTPU_ST_BAD_ARGS = 0x41,       /* argument block: size, count or reserved bit */
+	VTPU_ST_NO_PROGRAM = 0x42,     /* no such program in this queue's context */
+	VTPU_ST_MASK = 0x43,	       /* wider than the queue's core mask allows */
+	VTPU_ST_UNMAPPED = 0x44,       /* a base or copy range has no translation */
+	VTPU_ST_READ_ONLY = 0x45,      /* written, but mapped read-only */
+	VTPU_ST_NOT_CONTIGUOUS = 0x46, /* a base is not one extent of HBM */
+	VTPU_ST_ALIAS = 0x47,	       /* a written base overlaps another one */
+	VTPU_ST_MISALIGNED = 0x48,     /* a base address below its alignment */
+	VTPU_ST_BAD_PTE = 0x49,	       /* a page-table entry that names no memory */
+	VTPU_ST_SYSTEM_MEMORY = 0x4a,  /* a compute base in system memory */
+	VTPU_ST_WRAPS = 0x4b,	       /* an address range that leaves the address space */
+	VTPU_ST_DMA_ERROR = 0x4c,      /* the bus refused an access to system memory */
+	VTPU_ST_INDEX = 0x4d,	       /* a row index outside its table */
+	VTPU_ST_CYCLE_LIMIT = 0x50,    /* more modelled cycles than the queue allows */
+	VTPU_ST_TIMEOUT = 0x51,	       /* the watchdog: no progress */
+	VTPU_ST_ABORTED = 0x52,	       /* by VTPU_REG_ABORT_JOB */
+	VTPU_ST_RESET = 0x53,	       /* by a reset of queue or device */
+	VTPU_ST_QUEUE_HALTED = 0x54,   /* an earlier job of the queue failed */
+	VTPU_ST_RING_OVERRUN = 0x55,   /* tail word further ahead than the ring is deep */
+	VTPU_ST_ECC = 0x56,	       /* uncorrectable memory error */
+	VTPU_ST_INTERNAL = 0x5f,       /* a fault of the model itself */
 };
 
 /* ---- Queues ------------------------------------------------------------- */
@@ -338,8 +339,8 @@ struct vtpu_sqe {
 	__u64 rsvd[6];
 };
 
-#define VTPU_SQE_NOP		(1u << 0)	/* program is 0: completes in its turn, does nothing */
-#define VTPU_SQE_FLAGS		(VTPU_SQE_NOP)
+#define VTPU_SQE_NOP   (1u << 0) /* program is 0: completes in its turn, does nothing */
+#define VTPU_SQE_FLAGS (VTPU_SQE_NOP)
 
 /**
  * struct vtpu_cqe - how a job or admin command ended
@@ -359,25 +360,25 @@ struct vtpu_cqe {
 	__u32 status;
 };
 
-#define VTPU_CQE_STATUS_MASK	0xffffu
-#define VTPU_CQE_PHASE		(1u << 31)
+#define VTPU_CQE_STATUS_MASK 0xffffu
+#define VTPU_CQE_PHASE	     (1u << 31)
 
 /* struct vtpu_cqe.where: unit, core of the job, base register or descriptor */
-#define VTPU_WHERE(unit, core, base)	((unit) | (core) << 8 | (base) << 16)
-#define VTPU_WHERE_UNIT(w)	((w) & 0xff)
-#define VTPU_WHERE_CORE(w)	((w) >> 8 & 0xff)
-#define VTPU_WHERE_BASE(w)	((w) >> 16 & 0xff)
+#define VTPU_WHERE(unit, core, base) ((unit) | (core) << 8 | (base) << 16)
+#define VTPU_WHERE_UNIT(w)	     ((w)&0xff)
+#define VTPU_WHERE_CORE(w)	     ((w) >> 8 & 0xff)
+#define VTPU_WHERE_BASE(w)	     ((w) >> 16 & 0xff)
 
 /** enum vtpu_admin_op - struct vtpu_admin_header.opcode */
 enum vtpu_admin_op {
-	VTPU_ADMIN_NOP			= 0x01,
-	VTPU_ADMIN_CONTEXT_CREATE	= 0x02,
-	VTPU_ADMIN_CONTEXT_DESTROY	= 0x03,
-	VTPU_ADMIN_QUEUE_CREATE		= 0x04,
-	VTPU_ADMIN_QUEUE_DESTROY	= 0x05,
-	VTPU_ADMIN_PROGRAM_LOAD		= 0x06,
-	VTPU_ADMIN_PROGRAM_UNLOAD	= 0x07,
-	VTPU_ADMIN_INVALIDATE		= 0x08,
+	VTPU_ADMIN_NOP = 0x01,
+	VTPU_ADMIN_CONTEXT_CREATE = 0x02,
+	VTPU_ADMIN_CONTEXT_DESTROY = 0x03,
+	VTPU_ADMIN_QUEUE_CREATE = 0x04,
+	VTPU_ADMIN_QUEUE_DESTROY = 0x05,
+	VTPU_ADMIN_PROGRAM_LOAD = 0x06,
+	VTPU_ADMIN_PROGRAM_UNLOAD = 0x07,
+	VTPU_ADMIN_INVALIDATE = 0x08,
 };
 
 /*
@@ -449,15 +450,15 @@ struct vtpu_admin_queue {
 
 /** enum vtpu_queue_kind - what a queue's jobs are */
 enum vtpu_queue_kind {
-	VTPU_QUEUE_COMPUTE	= 0,	/* programs */
-	VTPU_QUEUE_COPY		= 1,	/* copy descriptors */
+	VTPU_QUEUE_COMPUTE = 0, /* programs */
+	VTPU_QUEUE_COPY = 1,	/* copy descriptors */
 };
 
 /** enum vtpu_hw_priority - class of a queue in the arbiter */
 enum vtpu_hw_priority {
-	VTPU_PRIO_LOW		= 0,
-	VTPU_PRIO_NORMAL	= 1,
-	VTPU_PRIO_HIGH		= 2,
+	VTPU_PRIO_LOW = 0,
+	VTPU_PRIO_NORMAL = 1,
+	VTPU_PRIO_HIGH = 2,
 };
 
 /** struct vtpu_admin_program - PROGRAM_LOAD; PROGRAM_UNLOAD uses only @program */
@@ -482,8 +483,8 @@ struct vtpu_admin_program {
 	__u64 rsvd[2];
 };
 
-#define VTPU_LOAD_STRICT	(1u << 0)	/* refuse a program with a race */
-#define VTPU_LOAD_FLAGS		(VTPU_LOAD_STRICT)
+#define VTPU_LOAD_STRICT (1u << 0) /* refuse a program with a race */
+#define VTPU_LOAD_FLAGS	 (VTPU_LOAD_STRICT)
 
 /* ---- Page tables -------------------------------------------------------- */
 
@@ -492,29 +493,29 @@ struct vtpu_admin_program {
  * aligned. An entry at level 0 maps 4 KiB; one at level 1 with VTPU_PTE_LEAF
  * maps 2 MiB, aligned to 2 MiB. The device takes no entry on trust.
  */
-#define VTPU_VA_BITS		48
-#define VTPU_PT_LEVELS		4
-#define VTPU_PT_INDEX_BITS	9
-#define VTPU_PT_ENTRIES		512
-#define VTPU_PAGE_SHIFT		12
-#define VTPU_PAGE_BYTES		4096
-#define VTPU_LARGE_SHIFT	21
-#define VTPU_LARGE_BYTES	0x200000
+#define VTPU_VA_BITS	   48
+#define VTPU_PT_LEVELS	   4
+#define VTPU_PT_INDEX_BITS 9
+#define VTPU_PT_ENTRIES	   512
+#define VTPU_PAGE_SHIFT	   12
+#define VTPU_PAGE_BYTES	   4096
+#define VTPU_LARGE_SHIFT   21
+#define VTPU_LARGE_BYTES   0x200000
 
-#define VTPU_PTE_VALID		(1ULL << 0)
-#define VTPU_PTE_WRITE		(1ULL << 1)
-#define VTPU_PTE_SYSTEM		(1ULL << 2)	/* guest physical (bus) address, not HBM */
-#define VTPU_PTE_LEAF		(1ULL << 3)	/* level 1 only: maps 2 MiB */
-#define VTPU_PTE_ADDR_MASK	0x000ffffffffff000ULL
-#define VTPU_PTE_FLAGS		(VTPU_PTE_VALID | VTPU_PTE_WRITE | VTPU_PTE_SYSTEM | VTPU_PTE_LEAF)
+#define VTPU_PTE_VALID	   (1ULL << 0)
+#define VTPU_PTE_WRITE	   (1ULL << 1)
+#define VTPU_PTE_SYSTEM	   (1ULL << 2) /* guest physical (bus) address, not HBM */
+#define VTPU_PTE_LEAF	   (1ULL << 3) /* level 1 only: maps 2 MiB */
+#define VTPU_PTE_ADDR_MASK 0x000ffffffffff000ULL
+#define VTPU_PTE_FLAGS	   (VTPU_PTE_VALID | VTPU_PTE_WRITE | VTPU_PTE_SYSTEM | VTPU_PTE_LEAF)
 
 /* Who may use which virtual addresses; the first 2 MiB are never mapped. */
-#define VTPU_VA_HBM_START	VTPU_LARGE_BYTES
-#define VTPU_VA_HBM_END		(1ULL << 46)
-#define VTPU_VA_HOST_START	(1ULL << 46)
-#define VTPU_VA_HOST_END	(1ULL << 47)
-#define VTPU_VA_KERNEL_START	(1ULL << 47)
-#define VTPU_VA_END		(1ULL << 48)
+#define VTPU_VA_HBM_START    VTPU_LARGE_BYTES
+#define VTPU_VA_HBM_END	     (1ULL << 46)
+#define VTPU_VA_HOST_START   (1ULL << 46)
+#define VTPU_VA_HOST_END     (1ULL << 47)
+#define VTPU_VA_KERNEL_START (1ULL << 47)
+#define VTPU_VA_END	     (1ULL << 48)
 
 /* ---- Copy jobs ---------------------------------------------------------- */
 
@@ -552,11 +553,11 @@ struct vtpu_copy_desc {
 
 /** enum vtpu_copy_op - struct vtpu_copy_desc.op */
 enum vtpu_copy_op {
-	VTPU_COPY_COPY		= 1,
-	VTPU_COPY_FILL		= 2,
+	VTPU_COPY_COPY = 1,
+	VTPU_COPY_FILL = 2,
 };
 
-#define VTPU_MAX_COPY_DESCS	(VTPU_ARG_SLOT_BYTES / 64)
+#define VTPU_MAX_COPY_DESCS (VTPU_ARG_SLOT_BYTES / 64)
 
 /* ---- Program arguments -------------------------------------------------- */
 

@@ -36,7 +36,8 @@
 	X(IMAGE_VERSION, EPROTO, "program image is of another version") \
 	X(IMAGE_CHECKSUM, EBADMSG, "program image is corrupt: checksum does not match") \
 	X(TOO_LARGE, E2BIG, "program has too many instructions") \
-	X(UNSUPPORTED, EOPNOTSUPP, "program needs an instruction or capability that the device has not") \
+	X(UNSUPPORTED, EOPNOTSUPP, \
+	  "program needs an instruction or capability that the device has not") \
 	X(BAD_INSN, EINVAL, "instruction field out of range") \
 	X(OUT_OF_BOUNDS, ERANGE, "operand outside its memory") \
 	X(DEADLOCK, EDEADLK, "program can never end") \
@@ -70,10 +71,13 @@
 static inline int vtpu_status_errno(__u32 status)
 {
 	switch (status) {
-#define VTPU_STATUS_CASE(name, err, text) case VTPU_ST_##name: return -(err);
-	VTPU_HW_STATUS_TABLE(VTPU_STATUS_CASE)
+#define VTPU_STATUS_CASE(name, err, text) \
+	case VTPU_ST_##name: \
+		return -(err);
+		VTPU_HW_STATUS_TABLE(VTPU_STATUS_CASE)
 #undef VTPU_STATUS_CASE
-	default: return -EIO;
+	default:
+		return -EIO;
 	}
 }
 
@@ -81,10 +85,13 @@ static inline int vtpu_status_errno(__u32 status)
 static inline const char *vtpu_status_text(__u32 status)
 {
 	switch (status) {
-#define VTPU_STATUS_CASE(name, err, text) case VTPU_ST_##name: return text;
-	VTPU_HW_STATUS_TABLE(VTPU_STATUS_CASE)
+#define VTPU_STATUS_CASE(name, err, text) \
+	case VTPU_ST_##name: \
+		return text;
+		VTPU_HW_STATUS_TABLE(VTPU_STATUS_CASE)
 #undef VTPU_STATUS_CASE
-	default: return "unknown status";
+	default:
+		return "unknown status";
 	}
 }
 
@@ -92,10 +99,13 @@ static inline const char *vtpu_status_text(__u32 status)
 static inline const char *vtpu_status_name(__u32 status)
 {
 	switch (status) {
-#define VTPU_STATUS_CASE(name, err, text) case VTPU_ST_##name: return #name;
-	VTPU_HW_STATUS_TABLE(VTPU_STATUS_CASE)
+#define VTPU_STATUS_CASE(name, err, text) \
+	case VTPU_ST_##name: \
+		return #name;
+		VTPU_HW_STATUS_TABLE(VTPU_STATUS_CASE)
 #undef VTPU_STATUS_CASE
-	default: return "UNKNOWN";
+	default:
+		return "UNKNOWN";
 	}
 }
 
@@ -110,7 +120,8 @@ static inline int vtpu_cqe_ready(__u32 status, __u32 n, __u32 depth_log2)
 }
 
 /** vtpu_sqe_fill() - write a ring entry */
-static inline void vtpu_sqe_fill(struct vtpu_sqe *sqe, __u32 program, __u32 flags, __u32 seq, __u32 args_bytes)
+static inline void vtpu_sqe_fill(struct vtpu_sqe *sqe, __u32 program, __u32 flags, __u32 seq,
+				 __u32 args_bytes)
 {
 	struct vtpu_sqe entry = {
 		.program = program,
@@ -148,7 +159,8 @@ static inline __u32 vtpu_pt_index(__u64 va, __u32 level)
 }
 
 /* The table of @level that covers @va, made on the way down when @ops->alloc is given; 0: not there, or no memory */
-static inline __u64 vtpu_pt_table(const struct vtpu_pt_ops *ops, void *arg, __u64 root, __u64 va, __u32 level, int make)
+static inline __u64 vtpu_pt_table(const struct vtpu_pt_ops *ops, void *arg, __u64 root, __u64 va,
+				  __u32 level, int make)
 {
 	__u64 table = root;
 	__u32 l;
@@ -183,20 +195,22 @@ static inline __u64 vtpu_pt_table(const struct vtpu_pt_ops *ops, void *arg, __u6
  * 2 MiB leaves where both addresses allow. Return: bytes mapped; less than
  * @bytes when memory for a table ran out: unmap what was done, if it matters.
  */
-static inline __u64 vtpu_pt_map(const struct vtpu_pt_ops *ops, void *arg, __u64 root, __u64 va, __u64 pa, __u64 bytes,
-				__u64 flags)
+static inline __u64 vtpu_pt_map(const struct vtpu_pt_ops *ops, void *arg, __u64 root, __u64 va,
+				__u64 pa, __u64 bytes, __u64 flags)
 {
 	__u64 done = 0;
 
 	while (done < bytes) {
-		int large = !((va + done) & (VTPU_LARGE_BYTES - 1)) && !((pa + done) & (VTPU_LARGE_BYTES - 1)) &&
+		int large = !((va + done) & (VTPU_LARGE_BYTES - 1)) &&
+			    !((pa + done) & (VTPU_LARGE_BYTES - 1)) &&
 			    bytes - done >= VTPU_LARGE_BYTES;
 		__u64 table = vtpu_pt_table(ops, arg, root, va + done, large, 1);
 
 		if (!table)
 			break;
 		/* A level-1 slot that still holds an empty table takes small pages. */
-		if (large && (ops->read(arg, table, vtpu_pt_index(va + done, 1)) & VTPU_PTE_VALID)) {
+		if (large &&
+		    (ops->read(arg, table, vtpu_pt_index(va + done, 1)) & VTPU_PTE_VALID)) {
 			large = 0;
 			table = vtpu_pt_table(ops, arg, root, va + done, 0, 1);
 			if (!table)
@@ -229,7 +243,8 @@ static inline int vtpu_pt_split(const struct vtpu_pt_ops *ops, void *arg, __u64 
 	if (!next)
 		return -ENOMEM;
 	for (i = 0; i < VTPU_PT_ENTRIES; i++)
-		ops->write(arg, next, i, (pte & ~(__u64)VTPU_PTE_LEAF) + (__u64)i * VTPU_PAGE_BYTES);
+		ops->write(arg, next, i,
+			   (pte & ~(__u64)VTPU_PTE_LEAF) + (__u64)i * VTPU_PAGE_BYTES);
 	ops->write(arg, table, vtpu_pt_index(va, 1), next | VTPU_PTE_VALID);
 	return 0;
 }
@@ -240,7 +255,8 @@ static inline int vtpu_pt_split(const struct vtpu_pt_ops *ops, void *arg, __u64 
  * The range must not cut a 2 MiB leaf: vtpu_pt_split() its ends before. Empty
  * tables stay; vtpu_pt_free() gives all back at the end of an address space.
  */
-static inline void vtpu_pt_unmap(const struct vtpu_pt_ops *ops, void *arg, __u64 root, __u64 va, __u64 bytes)
+static inline void vtpu_pt_unmap(const struct vtpu_pt_ops *ops, void *arg, __u64 root, __u64 va,
+				 __u64 bytes)
 {
 	__u64 end = va + bytes;
 
@@ -292,7 +308,8 @@ static inline void vtpu_pt_free(const struct vtpu_pt_ops *ops, void *arg, __u64 
 /** vtpu_check_range() - is [@start, @start + @bytes) page aligned, not empty, inside [@lo, @hi)? */
 static inline int vtpu_check_range(__u64 start, __u64 bytes, __u64 lo, __u64 hi)
 {
-	return bytes && !((start | bytes) & (VTPU_PAGE_BYTES - 1)) && start >= lo && start < hi && bytes <= hi - start;
+	return bytes && !((start | bytes) & (VTPU_PAGE_BYTES - 1)) && start >= lo && start < hi &&
+	       bytes <= hi - start;
 }
 
 /** vtpu_check_bind() - shape of a bind op; the buffer's size and region are the caller's to check */
@@ -354,7 +371,8 @@ static inline int vtpu_check_image(const struct vtpu_image_header *h, __u64 byte
 /** vtpu_check_job() - shape of a job for a queue of @kind */
 static inline int vtpu_check_job(const struct vtpu_job *job, __u32 kind)
 {
-	if ((job->flags & ~VTPU_JOB_FLAGS) || job->pad || job->launch_id || job->peer_count || job->pad2)
+	if ((job->flags & ~VTPU_JOB_FLAGS) || job->pad || job->launch_id || job->peer_count ||
+	    job->pad2)
 		return -EINVAL;
 	if (job->syncs.count > VTPU_MAX_JOB_SYNCS || job->bos.count > VTPU_MAX_JOB_BOS ||
 	    job->args_size > VTPU_ARG_SLOT_BYTES)
@@ -365,7 +383,10 @@ static inline int vtpu_check_job(const struct vtpu_job *job, __u32 kind)
 	if (job->flags & VTPU_JOB_NOP)
 		return job->program || job->args || job->args_size ? -EINVAL : 0;
 	if (kind == VTPU_QUEUE_COPY)
-		return job->program || !job->args_size || job->args_size % sizeof(struct vtpu_copy_desc) ? -EINVAL : 0;
+		return job->program || !job->args_size ||
+				       job->args_size % sizeof(struct vtpu_copy_desc) ?
+			       -EINVAL :
+			       0;
 	return job->program && job->args_size >= sizeof(struct vtpu_job_args) ? 0 : -EINVAL;
 }
 
@@ -376,7 +397,8 @@ static inline __u32 vtpu_job_args_bytes(__u32 nbases, __u32 nscalars)
 }
 
 /** vtpu_check_args() - a copied argument block against its program */
-static inline int vtpu_check_args(const struct vtpu_job_args *args, __u32 bytes, __u32 nbases, __u32 nscalars)
+static inline int vtpu_check_args(const struct vtpu_job_args *args, __u32 bytes, __u32 nbases,
+				  __u32 nscalars)
 {
 	if (args->nbases != nbases || args->nscalars != nscalars)
 		return -EINVAL;

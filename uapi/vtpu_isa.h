@@ -20,13 +20,13 @@
  * zero bytes between them. At most one section of each type and unit.
  */
 
-#define VTPU_IMAGE_MAGIC	0x49505456	/* "VTPI" */
-#define VTPU_ISA_VERSION	1
-#define VTPU_IMAGE_ALIGN	64
-#define VTPU_MAX_IMAGE_BYTES	(1u << 28)
-#define VTPU_MAX_BASES		255
-#define VTPU_MAX_SCALARS	256
-#define VTPU_MAX_NAME		40	/* bytes of a base name, NUL included */
+#define VTPU_IMAGE_MAGIC     0x49505456 /* "VTPI" */
+#define VTPU_ISA_VERSION     1
+#define VTPU_IMAGE_ALIGN     64
+#define VTPU_MAX_IMAGE_BYTES (1u << 28)
+#define VTPU_MAX_BASES	     255
+#define VTPU_MAX_SCALARS     256
+#define VTPU_MAX_NAME	     40 /* bytes of a base name, NUL included */
 
 /** struct vtpu_image_header - the first 64 bytes */
 struct vtpu_image_header {
@@ -69,15 +69,15 @@ struct vtpu_image_section {
 /** enum vtpu_section_type - what a section holds */
 enum vtpu_section_type {
 	/** @VTPU_SECTION_BASES: struct vtpu_image_base[], base 0 first */
-	VTPU_SECTION_BASES	= 1,
+	VTPU_SECTION_BASES = 1,
 	/** @VTPU_SECTION_QUEUE: struct vtpu_insn[] of one unit, in order; the same text on every core */
-	VTPU_SECTION_QUEUE	= 2,
+	VTPU_SECTION_QUEUE = 2,
 	/** @VTPU_SECTION_OPNAMES: struct vtpu_image_opname[] sorted by op id, then the names */
-	VTPU_SECTION_OPNAMES	= 3,
+	VTPU_SECTION_OPNAMES = 3,
 	/** @VTPU_SECTION_TENSORS: struct vtpu_image_tensor[] sorted by base and offset, then the names */
-	VTPU_SECTION_TENSORS	= 4,
+	VTPU_SECTION_TENSORS = 4,
 	/** @VTPU_SECTION_CONST: bytes that DMA may read as base %VTPU_BASE_CONST */
-	VTPU_SECTION_CONST	= 5,
+	VTPU_SECTION_CONST = 5,
 };
 
 /** struct vtpu_image_base - a base register: an arena in HBM, bound by each job */
@@ -98,9 +98,9 @@ struct vtpu_image_base {
 	char name[VTPU_MAX_NAME];
 };
 
-#define VTPU_BASE_READ		(1u << 0)
-#define VTPU_BASE_WRITE		(1u << 1)
-#define VTPU_BASE_FLAGS		(VTPU_BASE_READ | VTPU_BASE_WRITE)
+#define VTPU_BASE_READ	(1u << 0)
+#define VTPU_BASE_WRITE (1u << 1)
+#define VTPU_BASE_FLAGS (VTPU_BASE_READ | VTPU_BASE_WRITE)
 
 /** struct vtpu_image_opname - name of an operation */
 struct vtpu_image_opname {
@@ -126,31 +126,31 @@ struct vtpu_image_tensor {
 
 /** enum vtpu_unit - the in-order instruction queues of a core */
 enum vtpu_unit {
-	VTPU_UNIT_CTL	= 0,	/* barriers, marks, end */
-	VTPU_UNIT_DMA	= 1,	/* HBM <-> VMEM, VMEM <-> SMEM, fill, gather */
-	VTPU_UNIT_MXU	= 2,	/* matrix products and their epilogue */
-	VTPU_UNIT_VPU	= 3,	/* element-wise chains, reductions, softmax */
-	VTPU_UNIT_XLU	= 4,	/* transpose, permute, sort */
-	VTPU_UNIT_ICI	= 5,	/* sends to other cores of the gang */
-	VTPU_UNITS	= 6,
+	VTPU_UNIT_CTL = 0, /* barriers, marks, end */
+	VTPU_UNIT_DMA = 1, /* HBM <-> VMEM, VMEM <-> SMEM, fill, gather */
+	VTPU_UNIT_MXU = 2, /* matrix products and their epilogue */
+	VTPU_UNIT_VPU = 3, /* element-wise chains, reductions, softmax */
+	VTPU_UNIT_XLU = 4, /* transpose, permute, sort */
+	VTPU_UNIT_ICI = 5, /* sends to other cores of the gang */
+	VTPU_UNITS = 6,
 };
 
 /** enum vtpu_type - element types; 0 where an instruction has none */
 enum vtpu_type {
-	VTPU_TYPE_U8	= 1,
-	VTPU_TYPE_S8	= 2,
-	VTPU_TYPE_S32	= 3,
-	VTPU_TYPE_BF16	= 4,
-	VTPU_TYPE_F32	= 5,
-	VTPU_TYPE_F8E4M3 = 6,	/* reserved */
-	VTPU_TYPE_F8E5M2 = 7,	/* reserved */
+	VTPU_TYPE_U8 = 1,
+	VTPU_TYPE_S8 = 2,
+	VTPU_TYPE_S32 = 3,
+	VTPU_TYPE_BF16 = 4,
+	VTPU_TYPE_F32 = 5,
+	VTPU_TYPE_F8E4M3 = 6, /* reserved */
+	VTPU_TYPE_F8E5M2 = 7, /* reserved */
 };
 
 /** enum vtpu_space - where an address of a DMA points */
 enum vtpu_space {
-	VTPU_SPACE_VMEM	= 0,
-	VTPU_SPACE_HBM	= 1,
-	VTPU_SPACE_SMEM	= 2,
+	VTPU_SPACE_VMEM = 0,
+	VTPU_SPACE_HBM = 1,
+	VTPU_SPACE_SMEM = 2,
 };
 
 /*
@@ -161,12 +161,12 @@ enum vtpu_space {
  */
 #define VTPU_ADDR(space, base, offset) \
 	((__u64)(base) << 56 | (__u64)(space) << 48 | (__u64)(offset))
-#define VTPU_ADDR_BASE(a)	((__u32)((a) >> 56))
-#define VTPU_ADDR_SPACE(a)	((__u32)((a) >> 48 & 0xff))
-#define VTPU_ADDR_OFFSET(a)	((a) & 0xffffffffffULL)
-#define VTPU_ADDR_RSVD		0x0000ff0000000000ULL
+#define VTPU_ADDR_BASE(a)   ((__u32)((a) >> 56))
+#define VTPU_ADDR_SPACE(a)  ((__u32)((a) >> 48 & 0xff))
+#define VTPU_ADDR_OFFSET(a) ((a)&0xffffffffffULL)
+#define VTPU_ADDR_RSVD	    0x0000ff0000000000ULL
 
-#define VTPU_BASE_CONST		255	/* the image's CONST section, read-only */
+#define VTPU_BASE_CONST 255 /* the image's CONST section, read-only */
 
 /* ---- The instruction ---------------------------------------------------- */
 
@@ -231,8 +231,8 @@ struct vtpu_insn_dma {
 	__u16 pad;
 };
 
-#define VTPU_DMA_ADD		(1u << 0)	/* f32 only: add to the destination; not built yet */
-#define VTPU_DMA_CLAMP		(1u << 1)	/* GATHER: clamp indices instead of failing; not built yet */
+#define VTPU_DMA_ADD   (1u << 0) /* f32 only: add to the destination; not built yet */
+#define VTPU_DMA_CLAMP (1u << 1) /* GATHER: clamp indices instead of failing; not built yet */
 
 /**
  * struct vtpu_insn_mxu - MATMUL and CONV payload
@@ -316,29 +316,30 @@ struct vtpu_insn_mxu {
 	__u32 epi_arg[4];
 };
 
-#define VTPU_MXU_TRANS_A	(1u << 0)
-#define VTPU_MXU_TRANS_B	(1u << 1)
-#define VTPU_MXU_ACCUMULATE	(1u << 2)	/* start from c, else from +0 */
-#define VTPU_MXU_SPLIT_M	(1u << 3)	/* rows, not columns, are split over a core's arrays */
-#define VTPU_MXU_MODE		0xfu
+#define VTPU_MXU_TRANS_A    (1u << 0)
+#define VTPU_MXU_TRANS_B    (1u << 1)
+#define VTPU_MXU_ACCUMULATE (1u << 2) /* start from c, else from +0 */
+#define VTPU_MXU_SPLIT_M    (1u << 3) /* rows, not columns, are split over a core's arrays */
+#define VTPU_MXU_MODE	    0xfu
 
 /** enum vtpu_epi_op - epilogue operations on f32 accumulators */
 enum vtpu_epi_op {
-	VTPU_EPI_NONE		= 0,
-	VTPU_EPI_BIAS		= 1,	/* + arg[j], arg: VMEM address of f32[N] */
-	VTPU_EPI_SCALE		= 2,	/* * arg[j], arg: VMEM address of f32[N] */
-	VTPU_EPI_RESIDUAL	= 3,	/* + arg[i,j], arg: VMEM address, type and pitch of d */
-	VTPU_EPI_SCALE_IMM	= 4,	/* * arg, f32 */
-	VTPU_EPI_RELU		= 5,
-	VTPU_EPI_LEAKY_RELU	= 6,	/* x > 0 ? x : x * arg, f32 */
-	VTPU_EPI_CLAMP		= 7,	/* min(max(x, arg), next arg), f32 both */
-	VTPU_EPI_SIGMOID	= 8,
-	VTPU_EPI_TANH		= 9,
-	VTPU_EPI_GELU		= 10,	/* tanh form */
-	VTPU_EPI_SILU		= 11,
-	VTPU_EPI_STORE		= 12,	/* also store the value so far to arg, type and pitch of d; not built yet */
-	VTPU_EPI_DROPOUT	= 13,	/* keep probability, seed; not built yet */
-	VTPU_EPI_OPS		= 14,
+	VTPU_EPI_NONE = 0,
+	VTPU_EPI_BIAS = 1,	/* + arg[j], arg: VMEM address of f32[N] */
+	VTPU_EPI_SCALE = 2,	/* * arg[j], arg: VMEM address of f32[N] */
+	VTPU_EPI_RESIDUAL = 3,	/* + arg[i,j], arg: VMEM address, type and pitch of d */
+	VTPU_EPI_SCALE_IMM = 4, /* * arg, f32 */
+	VTPU_EPI_RELU = 5,
+	VTPU_EPI_LEAKY_RELU = 6, /* x > 0 ? x : x * arg, f32 */
+	VTPU_EPI_CLAMP = 7,	 /* min(max(x, arg), next arg), f32 both */
+	VTPU_EPI_SIGMOID = 8,
+	VTPU_EPI_TANH = 9,
+	VTPU_EPI_GELU = 10, /* tanh form */
+	VTPU_EPI_SILU = 11,
+	VTPU_EPI_STORE =
+		12, /* also store the value so far to arg, type and pitch of d; not built yet */
+	VTPU_EPI_DROPOUT = 13, /* keep probability, seed; not built yet */
+	VTPU_EPI_OPS = 14,
 };
 
 /**
@@ -390,54 +391,54 @@ struct vtpu_insn_ew {
 
 /** enum vtpu_bcast - how an input covers rows and columns */
 enum vtpu_bcast {
-	VTPU_BCAST_FULL		= 0,	/* element (i,j) */
-	VTPU_BCAST_ROW		= 1,	/* element j for every row */
-	VTPU_BCAST_COL		= 2,	/* element i for every column; pitch between elements */
-	VTPU_BCAST_SCALAR	= 3,
+	VTPU_BCAST_FULL = 0, /* element (i,j) */
+	VTPU_BCAST_ROW = 1,  /* element j for every row */
+	VTPU_BCAST_COL = 2,  /* element i for every column; pitch between elements */
+	VTPU_BCAST_SCALAR = 3,
 };
 
 /* Micro-op operands: dst r0..r3; a and b: r0..r3, then the two immediates */
-#define VTPU_EW_ARGS(dst, a, b)	((dst) << 6 | (a) << 3 | (b))
+#define VTPU_EW_ARGS(dst, a, b) ((dst) << 6 | (a) << 3 | (b))
 #define VTPU_EW_DST(args)	((args) >> 6 & 3)
 #define VTPU_EW_A(args)		((args) >> 3 & 7)
-#define VTPU_EW_B(args)		((args) & 7)
+#define VTPU_EW_B(args)		((args)&7)
 #define VTPU_EW_IMM0		4
 #define VTPU_EW_IMM1		5
 
 /** enum vtpu_ew_op - micro-ops; unary ones take a and have b zero */
 enum vtpu_ew_op {
-	VTPU_EW_MOV	= 1,
-	VTPU_EW_ADD	= 2,
-	VTPU_EW_SUB	= 3,
-	VTPU_EW_MUL	= 4,
-	VTPU_EW_DIV	= 5,
-	VTPU_EW_MIN	= 6,
-	VTPU_EW_MAX	= 7,
-	VTPU_EW_FMA	= 8,	/* dst = a * b + dst */
-	VTPU_EW_CMP_EQ	= 9,	/* 1.0 or 0.0 */
-	VTPU_EW_CMP_LT	= 10,
-	VTPU_EW_CMP_LE	= 11,
-	VTPU_EW_SELECT	= 12,	/* dst = dst != 0 ? a : b */
-	VTPU_EW_NEG	= 13,
-	VTPU_EW_ABS	= 14,
-	VTPU_EW_SQRT	= 15,
-	VTPU_EW_RSQRT	= 16,
-	VTPU_EW_RCP	= 17,
-	VTPU_EW_FLOOR	= 18,
-	VTPU_EW_EXP	= 19,
-	VTPU_EW_LOG	= 20,
-	VTPU_EW_TANH	= 21,
-	VTPU_EW_SIGMOID	= 22,
-	VTPU_EW_RELU	= 23,
-	VTPU_EW_GELU	= 24,	/* tanh form */
-	VTPU_EW_SILU	= 25,
-	VTPU_EW_ERF	= 26,	/* this and the rest: not built yet */
-	VTPU_EW_POW	= 27,
-	VTPU_EW_SIN	= 28,
-	VTPU_EW_COS	= 29,
-	VTPU_EW_SIGN	= 30,
-	VTPU_EW_RNG	= 31,
-	VTPU_EW_OPS	= 32,
+	VTPU_EW_MOV = 1,
+	VTPU_EW_ADD = 2,
+	VTPU_EW_SUB = 3,
+	VTPU_EW_MUL = 4,
+	VTPU_EW_DIV = 5,
+	VTPU_EW_MIN = 6,
+	VTPU_EW_MAX = 7,
+	VTPU_EW_FMA = 8,    /* dst = a * b + dst */
+	VTPU_EW_CMP_EQ = 9, /* 1.0 or 0.0 */
+	VTPU_EW_CMP_LT = 10,
+	VTPU_EW_CMP_LE = 11,
+	VTPU_EW_SELECT = 12, /* dst = dst != 0 ? a : b */
+	VTPU_EW_NEG = 13,
+	VTPU_EW_ABS = 14,
+	VTPU_EW_SQRT = 15,
+	VTPU_EW_RSQRT = 16,
+	VTPU_EW_RCP = 17,
+	VTPU_EW_FLOOR = 18,
+	VTPU_EW_EXP = 19,
+	VTPU_EW_LOG = 20,
+	VTPU_EW_TANH = 21,
+	VTPU_EW_SIGMOID = 22,
+	VTPU_EW_RELU = 23,
+	VTPU_EW_GELU = 24, /* tanh form */
+	VTPU_EW_SILU = 25,
+	VTPU_EW_ERF = 26, /* this and the rest: not built yet */
+	VTPU_EW_POW = 27,
+	VTPU_EW_SIN = 28,
+	VTPU_EW_COS = 29,
+	VTPU_EW_SIGN = 30,
+	VTPU_EW_RNG = 31,
+	VTPU_EW_OPS = 32,
 };
 
 /**
@@ -481,10 +482,10 @@ struct vtpu_insn_rows {
 
 /** enum vtpu_reduce_op - struct vtpu_insn_rows.op */
 enum vtpu_reduce_op {
-	VTPU_REDUCE_SUM		= 1,
-	VTPU_REDUCE_MAX		= 2,
-	VTPU_REDUCE_MIN		= 3,
-	VTPU_REDUCE_SUMSQ	= 4,
+	VTPU_REDUCE_SUM = 1,
+	VTPU_REDUCE_MAX = 2,
+	VTPU_REDUCE_MIN = 3,
+	VTPU_REDUCE_SUMSQ = 4,
 };
 
 /**
@@ -570,57 +571,58 @@ struct vtpu_insn {
 	} payload;
 };
 
-#define VTPU_INSN_WAIT0		(1u << 0)
-#define VTPU_INSN_WAIT1		(1u << 1)
-#define VTPU_INSN_SIGNAL0	(1u << 2)
-#define VTPU_INSN_SIGNAL1	(1u << 3)
-#define VTPU_INSN_PRED		(1u << 4)	/* writes nothing if SMEM word wait[0].pad is zero; same cycles */
-#define VTPU_INSN_ARG_SMEM(i)	(1u << (8 + (i)))	/* argument i is the number of an SMEM word that holds it */
-#define VTPU_INSN_FLAGS		0x0f1fu
+#define VTPU_INSN_WAIT0	  (1u << 0)
+#define VTPU_INSN_WAIT1	  (1u << 1)
+#define VTPU_INSN_SIGNAL0 (1u << 2)
+#define VTPU_INSN_SIGNAL1 (1u << 3)
+#define VTPU_INSN_PRED	  (1u << 4) /* writes nothing if SMEM word wait[0].pad is zero; same cycles */
+#define VTPU_INSN_ARG_SMEM(i) \
+	(1u << (8 + (i))) /* argument i is the number of an SMEM word that holds it */
+#define VTPU_INSN_FLAGS 0x0f1fu
 
 /** enum vtpu_opcode - every instruction, those not built yet included */
 enum vtpu_opcode {
 	/* CTL */
-	VTPU_OP_NOP		= 0x01,	/* only its waits and signals */
-	VTPU_OP_HALT		= 0x02,	/* last of its queue */
-	VTPU_OP_BARRIER		= 0x03,
-	VTPU_OP_MARK		= 0x04,	/* a point for traces */
+	VTPU_OP_NOP = 0x01,  /* only its waits and signals */
+	VTPU_OP_HALT = 0x02, /* last of its queue */
+	VTPU_OP_BARRIER = 0x03,
+	VTPU_OP_MARK = 0x04, /* a point for traces */
 	/* DMA */
-	VTPU_OP_COPY		= 0x10,
-	VTPU_OP_FILL		= 0x11,
-	VTPU_OP_GATHER		= 0x12,	/* not built yet */
-	VTPU_OP_SCATTER_ADD	= 0x13,	/* not built yet */
+	VTPU_OP_COPY = 0x10,
+	VTPU_OP_FILL = 0x11,
+	VTPU_OP_GATHER = 0x12,	    /* not built yet */
+	VTPU_OP_SCATTER_ADD = 0x13, /* not built yet */
 	/* MXU */
-	VTPU_OP_MATMUL		= 0x20,
-	VTPU_OP_CONV		= 0x21,	/* forward; not built yet */
-	VTPU_OP_CONV_DGRAD	= 0x22,	/* not built yet */
-	VTPU_OP_CONV_WGRAD	= 0x23,	/* not built yet */
+	VTPU_OP_MATMUL = 0x20,
+	VTPU_OP_CONV = 0x21,	   /* forward; not built yet */
+	VTPU_OP_CONV_DGRAD = 0x22, /* not built yet */
+	VTPU_OP_CONV_WGRAD = 0x23, /* not built yet */
 	/* VPU */
-	VTPU_OP_EW		= 0x30,
-	VTPU_OP_REDUCE		= 0x31,
-	VTPU_OP_SOFTMAX		= 0x32,
-	VTPU_OP_ARGMAX		= 0x33,	/* not built yet, as the rest of VPU */
-	VTPU_OP_NORM		= 0x34,
-	VTPU_OP_NORM_GRAD	= 0x35,
-	VTPU_OP_SOFTMAX_XENT	= 0x36,
-	VTPU_OP_SOFTMAX_GRAD	= 0x37,
-	VTPU_OP_POOL		= 0x38,
-	VTPU_OP_POOL_GRAD	= 0x39,
-	VTPU_OP_CONV_DW		= 0x3a,
-	VTPU_OP_CONV_DW_DGRAD	= 0x3b,
-	VTPU_OP_CONV_DW_WGRAD	= 0x3c,
-	VTPU_OP_OPTIMIZE	= 0x3d,
-	VTPU_OP_RNG_FILL	= 0x3e,
-	VTPU_OP_CUMSUM		= 0x3f,
+	VTPU_OP_EW = 0x30,
+	VTPU_OP_REDUCE = 0x31,
+	VTPU_OP_SOFTMAX = 0x32,
+	VTPU_OP_ARGMAX = 0x33, /* not built yet, as the rest of VPU */
+	VTPU_OP_NORM = 0x34,
+	VTPU_OP_NORM_GRAD = 0x35,
+	VTPU_OP_SOFTMAX_XENT = 0x36,
+	VTPU_OP_SOFTMAX_GRAD = 0x37,
+	VTPU_OP_POOL = 0x38,
+	VTPU_OP_POOL_GRAD = 0x39,
+	VTPU_OP_CONV_DW = 0x3a,
+	VTPU_OP_CONV_DW_DGRAD = 0x3b,
+	VTPU_OP_CONV_DW_WGRAD = 0x3c,
+	VTPU_OP_OPTIMIZE = 0x3d,
+	VTPU_OP_RNG_FILL = 0x3e,
+	VTPU_OP_CUMSUM = 0x3f,
 	/* XLU */
-	VTPU_OP_TRANSPOSE	= 0x40,
-	VTPU_OP_PERMUTE		= 0x41,	/* not built yet, as the rest of XLU */
-	VTPU_OP_SORT		= 0x42,
-	VTPU_OP_TOPK		= 0x43,
-	VTPU_OP_IOTA		= 0x44,
+	VTPU_OP_TRANSPOSE = 0x40,
+	VTPU_OP_PERMUTE = 0x41, /* not built yet, as the rest of XLU */
+	VTPU_OP_SORT = 0x42,
+	VTPU_OP_TOPK = 0x43,
+	VTPU_OP_IOTA = 0x44,
 	/* ICI, not built yet */
-	VTPU_OP_SEND		= 0x50,
-	VTPU_OP_BCAST		= 0x51,
+	VTPU_OP_SEND = 0x50,
+	VTPU_OP_BCAST = 0x51,
 };
 
 /* ---- Load report -------------------------------------------------------- */
@@ -653,19 +655,22 @@ struct vtpu_load_result {
 	__u64 vmem_bytes;
 };
 
-#define VTPU_MAX_RECORDS	64
+#define VTPU_MAX_RECORDS 64
 
 /** enum vtpu_record_kind - struct vtpu_load_record.kind */
 enum vtpu_record_kind {
-	VTPU_REC_IMAGE		= 1,	/* @index: section (or ~0: header), @field: byte offset there, @have, @need */
-	VTPU_REC_FIELD		= 2,	/* instruction field at byte @field has @have, limit @need */
-	VTPU_REC_RANGE		= 3,	/* operand [@start, @start + @bytes) leaves @space (of size @need), or @base */
-	VTPU_REC_DEADLOCK	= 4,	/* blocked on @sem: @have of @need; one for each blocked queue */
-	VTPU_REC_RACE		= 5,	/* overlaps the other instruction in [@start, + @bytes) with no order between */
-	VTPU_REC_POSSIBLE_RACE	= 6,	/* the same, but the exact overlap was not decided */
-	VTPU_REC_OVERFLOW	= 7,	/* @sem would pass 2^31 - 1 */
-	VTPU_REC_UNSUPPORTED	= 8,	/* opcode or capability @have */
-	VTPU_REC_BARRIER	= 9,	/* blocked in a barrier that core @have never reaches */
+	VTPU_REC_IMAGE =
+		1, /* @index: section (or ~0: header), @field: byte offset there, @have, @need */
+	VTPU_REC_FIELD = 2, /* instruction field at byte @field has @have, limit @need */
+	VTPU_REC_RANGE =
+		3, /* operand [@start, @start + @bytes) leaves @space (of size @need), or @base */
+	VTPU_REC_DEADLOCK = 4, /* blocked on @sem: @have of @need; one for each blocked queue */
+	VTPU_REC_RACE =
+		5, /* overlaps the other instruction in [@start, + @bytes) with no order between */
+	VTPU_REC_POSSIBLE_RACE = 6, /* the same, but the exact overlap was not decided */
+	VTPU_REC_OVERFLOW = 7,	    /* @sem would pass 2^31 - 1 */
+	VTPU_REC_UNSUPPORTED = 8,   /* opcode or capability @have */
+	VTPU_REC_BARRIER = 9,	    /* blocked in a barrier that core @have never reaches */
 };
 
 /** struct vtpu_load_record - one finding */

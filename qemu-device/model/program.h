@@ -40,32 +40,32 @@ struct vtpu_program {
 	uint32_t nbases;
 	uint32_t nscalars;
 	uint64_t caps;
-	struct vtpu_image_base *base;		/* [nbases] */
+	struct vtpu_image_base *base; /* [nbases] */
 	struct vtpu_insn *text[VTPU_UNITS];
 	uint32_t count[VTPU_UNITS];
-	uint8_t *constants;			/* CONST section or NULL */
+	uint8_t *constants; /* CONST section or NULL */
 	uint64_t const_bytes;
 
 	uint32_t instances;
-	uint32_t nodes;				/* instances and joins */
+	uint32_t nodes; /* instances and joins */
 	uint64_t edges;
-	struct vtpu_instance *instance;		/* [instances], in semantic order */
-	uint32_t *preds;			/* [nodes] number of predecessors */
-	uint32_t *succ_start;			/* [nodes + 1] into succ */
-	uint32_t *succ;				/* [edges] */
+	struct vtpu_instance *instance; /* [instances], in semantic order */
+	uint32_t *preds;		/* [nodes] number of predecessors */
+	uint32_t *succ_start;		/* [nodes + 1] into succ */
+	uint32_t *succ;			/* [edges] */
 
-	uint64_t cycles;			/* modelled, of one run */
-	uint64_t *core_mxu_cycles;		/* [width] */
-	uint64_t *core_macs;			/* [width] */
-	uint64_t *core_hbm_bytes;		/* [width] */
-	uint64_t vmem_bytes;			/* highest byte used, plus 1, of any core */
+	uint64_t cycles;	   /* modelled, of one run */
+	uint64_t *core_mxu_cycles; /* [width] */
+	uint64_t *core_macs;	   /* [width] */
+	uint64_t *core_hbm_bytes;  /* [width] */
+	uint64_t vmem_bytes;	   /* highest byte used, plus 1, of any core */
 	/*
 	 * Some instance reads VMEM that none before it wrote: the arbiter must
 	 * hand over cores with zeroed VMEM. Else whatever an earlier job left
 	 * there cannot be seen.
 	 */
 	bool reads_cold_vmem;
-	size_t host_bytes;			/* of all of the above */
+	size_t host_bytes; /* of all of the above */
 };
 
 /** struct vtpu_load_request - what to load */
@@ -91,8 +91,9 @@ struct vtpu_load_request {
  *
  * Needs no locks; any thread. Nothing in the image is taken on trust.
  */
-enum vtpu_hw_status vtpu_program_load(const struct vtpu_load_request *req, struct vtpu_program **out,
-				      struct vtpu_load_result *result, struct vtpu_load_record *records);
+enum vtpu_hw_status vtpu_program_load(const struct vtpu_load_request *req,
+				      struct vtpu_program **out, struct vtpu_load_result *result,
+				      struct vtpu_load_record *records);
 
 void vtpu_program_get(struct vtpu_program *program);
 
@@ -103,8 +104,8 @@ void vtpu_program_put(struct vtpu_program *program);
 
 /** struct vtpu_core_mem - private memories of a core */
 struct vtpu_core_mem {
-	uint8_t *vmem;		/* geometry's vmem_bytes, 4 KiB aligned, and 64 readable bytes beyond */
-	uint32_t *smem;		/* geometry's smem_bytes; scalars are set by the run's start */
+	uint8_t *vmem;	/* geometry's vmem_bytes, 4 KiB aligned, and 64 readable bytes beyond */
+	uint32_t *smem; /* geometry's smem_bytes; scalars are set by the run's start */
 };
 
 /**
@@ -118,11 +119,12 @@ struct vtpu_run {
 	struct vtpu_program *program;
 	const struct vtpu_hw_geometry *geometry;
 	const struct vtpu_kernels *kernels;
-	uint8_t *base[VTPU_MAX_BASES + 1];	/* host address of each base's first byte; [VTPU_BASE_CONST] too */
+	uint8_t *base[VTPU_MAX_BASES +
+		      1]; /* host address of each base's first byte; [VTPU_BASE_CONST] too */
 	uint32_t scalar[VTPU_MAX_SCALARS];
-	struct vtpu_core_mem core[VTPU_MAX_CORES];	/* by core of the gang */
+	struct vtpu_core_mem core[VTPU_MAX_CORES]; /* by core of the gang */
 	bool reference;
-	bool hang;				/* injected: retire nothing until cancelled */
+	bool hang; /* injected: retire nothing until cancelled */
 	/** @done: called once, on a worker, after the last access to any of this memory */
 	void (*done)(struct vtpu_run *run);
 	void *opaque;
@@ -141,7 +143,7 @@ struct vtpu_run {
 	uint32_t where;
 	uint64_t fault_addr;
 
-	void *exec;				/* the executor's own */
+	void *exec; /* the executor's own */
 };
 
 /**

@@ -54,8 +54,8 @@ struct vtpu_dma {
 
 /** enum vtpu_log_level - importance of a message */
 enum vtpu_log_level {
-	VTPU_LOG_ERROR,		/* the model or its host is at fault */
-	VTPU_LOG_GUEST,		/* the guest is */
+	VTPU_LOG_ERROR, /* the model or its host is at fault */
+	VTPU_LOG_GUEST, /* the guest is */
 	VTPU_LOG_INFO,
 };
 
@@ -66,25 +66,25 @@ enum vtpu_log_level {
  */
 #define VTPU_TRACE_EVENTS(X) \
 	X(DOORBELL, doorbell, norm) \
-	X(FETCH, fetch, norm)			/* a: program, b: args_bytes */ \
-	X(JOB_START, job_start, norm)		/* a: program, b: first core */ \
-	X(JOB_DONE, job_done, norm)		/* a: cycles, b: host ns */ \
-	X(COMPLETE, complete, norm)		/* a: status, b: vector */ \
-	X(ADMIN, admin, norm)			/* a: opcode, b: id */ \
-	X(LOAD, load, norm)			/* a: instances, b: host ns */ \
-	X(COPY, copy, norm)			/* a: bytes, b: descriptors */ \
-	X(RESET, reset, norm)			/* a: enum vtpu_reset */ \
-	X(JOB_FAILED, job_failed, err)		/* a: status, b: address */ \
-	X(ADMIN_FAILED, admin_failed, err)	/* a: opcode, b: status */ \
-	X(DMA_FAILED, dma_failed, err)		/* a: bus address, b: bytes */ \
-	X(WATCHDOG, watchdog, err)		/* a: idle ns */ \
+	X(FETCH, fetch, norm)		   /* a: program, b: args_bytes */ \
+	X(JOB_START, job_start, norm)	   /* a: program, b: first core */ \
+	X(JOB_DONE, job_done, norm)	   /* a: cycles, b: host ns */ \
+	X(COMPLETE, complete, norm)	   /* a: status, b: vector */ \
+	X(ADMIN, admin, norm)		   /* a: opcode, b: id */ \
+	X(LOAD, load, norm)		   /* a: instances, b: host ns */ \
+	X(COPY, copy, norm)		   /* a: bytes, b: descriptors */ \
+	X(RESET, reset, norm)		   /* a: enum vtpu_reset */ \
+	X(JOB_FAILED, job_failed, err)	   /* a: status, b: address */ \
+	X(ADMIN_FAILED, admin_failed, err) /* a: opcode, b: status */ \
+	X(DMA_FAILED, dma_failed, err)	   /* a: bus address, b: bytes */ \
+	X(WATCHDOG, watchdog, err)	   /* a: idle ns */ \
 	X(ABORT, abort, err) \
-	X(INJECT, inject, err)			/* a: enum vtpu_fault */ \
-	X(BAD_REGISTER, bad_register, ub)	/* a: offset, b: size */ \
+	X(INJECT, inject, err)		  /* a: enum vtpu_fault */ \
+	X(BAD_REGISTER, bad_register, ub) /* a: offset, b: size */ \
 	X(BAD_DOORBELL, bad_doorbell, ub) \
-	X(RING_OVERRUN, ring_overrun, ub)	/* a: tail, b: fetched */ \
-	X(BAD_ENTRY, bad_entry, ub)		/* a: byte offset, b: value */ \
-	X(BAD_PTE, bad_pte, ub)			/* a: virtual address, b: entry */
+	X(RING_OVERRUN, ring_overrun, ub) /* a: tail, b: fetched */ \
+	X(BAD_ENTRY, bad_entry, ub)	  /* a: byte offset, b: value */ \
+	X(BAD_PTE, bad_pte, ub)		  /* a: virtual address, b: entry */
 
 enum vtpu_trace {
 #define VTPU_TRACE_ENUM(upper, lower, family) VTPU_TRACE_##upper,
@@ -124,7 +124,8 @@ struct vtpu_host_ops {
 	/** @log: a sentence; may be NULL */
 	void (*log)(void *host, enum vtpu_log_level level, const char *text);
 	/** @trace: an event; @queue and @seq say whose, zero where neither applies; may be NULL */
-	void (*trace)(void *host, enum vtpu_trace event, uint32_t queue, uint32_t seq, uint64_t a, uint64_t b);
+	void (*trace)(void *host, enum vtpu_trace event, uint32_t queue, uint32_t seq, uint64_t a,
+		      uint64_t b);
 };
 
 /* ---- Worker pool -------------------------------------------------------- */
@@ -138,7 +139,8 @@ struct vtpu_host_ops {
  *
  * Return: the pool, or NULL without memory or threads.
  */
-struct vtpu_pool *vtpu_pool_create(unsigned int threads, void (*start)(void *arg), void (*stop)(void *arg), void *arg);
+struct vtpu_pool *vtpu_pool_create(unsigned int threads, void (*start)(void *arg),
+				   void (*stop)(void *arg), void *arg);
 
 /** vtpu_pool_threads() - threads of a pool */
 unsigned int vtpu_pool_threads(const struct vtpu_pool *pool);
@@ -153,7 +155,8 @@ void vtpu_pool_destroy(struct vtpu_pool *pool);
 
 /** enum vtpu_isa - which host kernels run; same bits from all */
 enum vtpu_isa {
-	VTPU_ISA_AUTO = 0,	/* the widest that this CPU has; VTPU_ISA=scalar|avx2|avx512 in the environment forces one */
+	VTPU_ISA_AUTO =
+		0, /* the widest that this CPU has; VTPU_ISA=scalar|avx2|avx512 in the environment forces one */
 	VTPU_ISA_SCALAR,
 	VTPU_ISA_AVX2,
 	VTPU_ISA_AVX512,
@@ -196,8 +199,9 @@ struct vtpu_chip_config {
  * Return: the chip, or NULL with @err filled in. No host operation is called
  * before this returns, except thread_start.
  */
-struct vtpu_chip *vtpu_chip_create(const struct vtpu_chip_config *config, const struct vtpu_host_ops *ops,
-				   void *host, char *err, size_t err_bytes);
+struct vtpu_chip *vtpu_chip_create(const struct vtpu_chip_config *config,
+				   const struct vtpu_host_ops *ops, void *host, char *err,
+				   size_t err_bytes);
 
 /**
  * vtpu_chip_destroy() - power off
@@ -229,8 +233,8 @@ void vtpu_chip_timer(struct vtpu_chip *chip);
 
 /** enum vtpu_reset - kinds of reset */
 enum vtpu_reset {
-	VTPU_RESET_COLD,	/* power-on: HBM is zeroed too */
-	VTPU_RESET_FUNCTION,	/* FLR, hot reset, VTPU_CONTROL_RESET: HBM contents stay */
+	VTPU_RESET_COLD,     /* power-on: HBM is zeroed too */
+	VTPU_RESET_FUNCTION, /* FLR, hot reset, VTPU_CONTROL_RESET: HBM contents stay */
 };
 
 /**
@@ -254,9 +258,9 @@ void vtpu_chip_reset_finish(struct vtpu_chip *chip);
 /** enum vtpu_fault - faults that can be injected */
 enum vtpu_fault {
 	VTPU_FAULT_NONE = 0,
-	VTPU_FAULT_HANG,	/* the job makes no progress until it is ended */
-	VTPU_FAULT_LOST_IRQ,	/* its completion is written, no vector is raised */
-	VTPU_FAULT_DMA_ERROR,	/* copy jobs: the next access to system memory fails; others: ends with DMA_ERROR */
+	VTPU_FAULT_HANG,     /* the job makes no progress until it is ended */
+	VTPU_FAULT_LOST_IRQ, /* its completion is written, no vector is raised */
+	VTPU_FAULT_DMA_ERROR, /* copy jobs: the next access to system memory fails; others: ends with DMA_ERROR */
 };
 
 /**

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define FASHION_DIR	"/usr/share/datasets/fashion-mnist"
-#define MAX_ITEMS	1000000
+#define FASHION_DIR "/usr/share/datasets/fashion-mnist"
+#define MAX_ITEMS   1000000
 
 static int has_images(const char *dir)
 {
@@ -50,8 +50,8 @@ static uint32_t be32(const uint8_t *p)
 }
 
 /* Reads one idx file of @dims dimensions into *@data; returns items or 0 with @err. */
-static size_t read_idx(const char *dir, const char *part, const char *kind, uint32_t dims, uint8_t **data, char *err,
-		       size_t err_bytes)
+static size_t read_idx(const char *dir, const char *part, const char *kind, uint32_t dims,
+		       uint8_t **data, char *err, size_t err_bytes)
 {
 	size_t head = 4 + 4 * dims, item = dims == 3 ? DATASET_PIXELS : 1;
 	char path[4096];
@@ -70,12 +70,14 @@ static size_t read_idx(const char *dir, const char *part, const char *kind, uint
 	}
 	got = gzread(f, h, head);
 	if (got != (int)head || be32(h) != (0x800 | dims)) {
-		snprintf(err, err_bytes, "%s: not an idx file of %u dimensions (magic 0x%x expected)", path, dims,
+		snprintf(err, err_bytes,
+			 "%s: not an idx file of %u dimensions (magic 0x%x expected)", path, dims,
 			 0x800 | dims);
 		goto fail;
 	}
 	items = be32(h + 4);
-	if (!items || items > MAX_ITEMS || (dims == 3 && (be32(h + 8) != 28 || be32(h + 12) != 28))) {
+	if (!items || items > MAX_ITEMS ||
+	    (dims == 3 && (be32(h + 8) != 28 || be32(h + 12) != 28))) {
 		snprintf(err, err_bytes, "%s: %zu items%s; expected 1..%d of 28x28", path, items,
 			 dims == 3 ? " of another shape" : "", MAX_ITEMS);
 		goto fail;
@@ -86,7 +88,8 @@ static size_t read_idx(const char *dir, const char *part, const char *kind, uint
 		goto fail;
 	}
 	if (gzread(f, *data, items * item) != (int)(items * item)) {
-		snprintf(err, err_bytes, "%s: truncated: %zu bytes of data expected", path, items * item);
+		snprintf(err, err_bytes, "%s: truncated: %zu bytes of data expected", path,
+			 items * item);
 		free(*data);
 		*data = NULL;
 		goto fail;
@@ -98,7 +101,8 @@ fail:
 	return 0;
 }
 
-int dataset_load(const char *dir, const char *part, struct dataset *out, char *err, size_t err_bytes)
+int dataset_load(const char *dir, const char *part, struct dataset *out, char *err,
+		 size_t err_bytes)
 {
 	size_t labels;
 
@@ -110,13 +114,14 @@ int dataset_load(const char *dir, const char *part, struct dataset *out, char *e
 	if (!labels)
 		goto fail;
 	if (labels != out->count) {
-		snprintf(err, err_bytes, "%s: %zu labels for %zu images of part %s", dir, labels, out->count, part);
+		snprintf(err, err_bytes, "%s: %zu labels for %zu images of part %s", dir, labels,
+			 out->count, part);
 		goto fail;
 	}
 	for (size_t i = 0; i < labels; i++) {
 		if (out->labels[i] >= DATASET_CLASSES) {
-			snprintf(err, err_bytes, "%s: label %zu of part %s is %u; expected 0..9", dir, i, part,
-				 out->labels[i]);
+			snprintf(err, err_bytes, "%s: label %zu of part %s is %u; expected 0..9",
+				 dir, i, part, out->labels[i]);
 			goto fail;
 		}
 	}

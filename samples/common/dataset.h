@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define DATASET_PIXELS	(28 * 28)
-#define DATASET_CLASSES	10
+#define DATASET_CLASSES 10
 
 /** struct dataset - images and labels, both the caller's until dataset_free() */
 struct dataset {
@@ -42,7 +42,8 @@ const char *dataset_dir(const char **name, const char **why);
  *
  * Return: 0, or -1 with @err filled in.
  */
-int dataset_load(const char *dir, const char *part, struct dataset *out, char *err, size_t err_bytes);
+int dataset_load(const char *dir, const char *part, struct dataset *out, char *err,
+		 size_t err_bytes);
 
 /** dataset_free() - give both arrays back */
 void dataset_free(struct dataset *data);

@@ -9,9 +9,9 @@
 #ifndef VTPU_SAMPLES_MLP_FILE_H
 #define VTPU_SAMPLES_MLP_FILE_H
 
-#define MLP_IN		784
-#define MLP_HIDDEN	128
-#define MLP_OUT		10
+#define MLP_IN	   784
+#define MLP_HIDDEN 128
+#define MLP_OUT	   10
 
 /** struct mlp_weights - the file, byte for byte */
 struct mlp_weights {

@@ -22,7 +22,8 @@ double sample_seconds(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-struct vtpu_buffer *sample_buffer(struct vtpu_device *dev, uint64_t room, const void *data, uint64_t bytes)
+struct vtpu_buffer *sample_buffer(struct vtpu_device *dev, uint64_t room, const void *data,
+				  uint64_t bytes)
 {
 	struct vtpu_buffer *buffer;
 

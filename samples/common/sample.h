@@ -12,9 +12,9 @@
 #include <vtpu/vtpu.h>
 
 /** CHECK() - end the program with the library's sentence unless a call succeeds */
-#define CHECK(call)                                     \
-	do {                                            \
-		if ((call) != VTPU_OK)                  \
+#define CHECK(call) \
+	do { \
+		if ((call) != VTPU_OK) \
 			sample_fail(vtpu_last_error()); \
 	} while (0)
 
@@ -25,7 +25,8 @@ void __attribute__((noreturn)) sample_fail(const char *why);
 double sample_seconds(void);
 
 /** sample_buffer() - a new HBM buffer of @room bytes, the first @bytes copied from @data, the rest zero */
-struct vtpu_buffer *sample_buffer(struct vtpu_device *dev, uint64_t room, const void *data, uint64_t bytes);
+struct vtpu_buffer *sample_buffer(struct vtpu_device *dev, uint64_t room, const void *data,
+				  uint64_t bytes);
 
 /** sample_read() - a whole file of exactly @bytes bytes */
 void sample_read(const char *path, void *data, size_t bytes);

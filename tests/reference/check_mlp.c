@@ -40,7 +40,8 @@ static void *slurp(const char *path, size_t bytes)
 	got = fread(data, 1, bytes + 1, f);
 	fclose(f);
 	if (got != bytes) {
-		fprintf(stderr, "%s: %zu bytes expected, file has %s\n", path, bytes, got < bytes ? "fewer" : "more");
+		fprintf(stderr, "%s: %zu bytes expected, file has %s\n", path, bytes,
+			got < bytes ? "fewer" : "more");
 		exit(1);
 	}
 	return data;
@@ -137,8 +138,8 @@ int main(int argc, char **argv)
 
 			worst = off > worst ? off : worst;
 			if (!(off <= 1) && bad_logits++ < 10)
-				printf("# image %zu class %d: logit %.9g, reference %.9g, bound %.3g\n", i, j,
-				       logits[i * MLP_OUT + j], y[j], e[j]);
+				printf("# image %zu class %d: logit %.9g, reference %.9g, bound %.3g\n",
+				       i, j, logits[i * MLP_OUT + j], y[j], e[j]);
 		}
 		best = best_of(y, -1);
 		second = best_of(y, best);
@@ -149,19 +150,23 @@ int main(int argc, char **argv)
 			continue;
 		if (classes[i] == second && gap <= 2 * fmax(e[best], e[second])) {
 			close_calls++;
-			printf("# image %zu: class %u, reference %d: their logits differ by %.3g, bound %.3g\n", i,
-			       classes[i], best, gap, e[best]);
+			printf("# image %zu: class %u, reference %d: their logits differ by %.3g, bound %.3g\n",
+			       i, classes[i], best, gap, e[best]);
 		} else if (bad_classes++ < 10) {
-			printf("# image %zu: class %u, reference %d, gap %.3g\n", i, classes[i], best, gap);
+			printf("# image %zu: class %u, reference %d, gap %.3g\n", i, classes[i],
+			       best, gap);
 		}
 	}
 	printf("# largest error is %.3f of its bound; %zu close calls\n", worst, close_calls);
 	percent = 100.0 * right / data.count;
-	failed += tap(!bad_logits, 1, "every logit is within its bound of the double-precision reference");
+	failed += tap(!bad_logits, 1,
+		      "every logit is within its bound of the double-precision reference");
 	failed += tap(!bad_classes, 2, "every class is the reference's, close calls aside");
 	failed += tap(llabs((long long)right - (long long)ref_right) <= (long long)close_calls, 3,
-		      "as many right as the reference, close calls aside (%zu, %zu)", right, ref_right);
-	failed += tap(percent >= atof(argv[5]), 4, "accuracy %.2f %%, at least %s %%", percent, argv[5]);
+		      "as many right as the reference, close calls aside (%zu, %zu)", right,
+		      ref_right);
+	failed += tap(percent >= atof(argv[5]), 4, "accuracy %.2f %%, at least %s %%", percent,
+		      argv[5]);
 	dataset_free(&data);
 	free(w);
 	free(logits);

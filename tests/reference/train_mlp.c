@@ -18,9 +18,9 @@
 #include "dataset.h"
 #include "mlp_file.h"
 
-#define BATCH		50
-#define RATE		0.05
-#define MOMENTUM	0.9
+#define BATCH	 50
+#define RATE	 0.05
+#define MOMENTUM 0.9
 
 #ifdef __x86_64__
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -55,7 +55,8 @@ static WIDE void axpy(double *restrict y, const double *restrict x, double a, in
 		y[i] += a * x[i];
 }
 
-static void forward(const struct params *p, const uint8_t *image, double *x, double *h, double *prob)
+static void forward(const struct params *p, const uint8_t *image, double *x, double *h,
+		    double *prob)
 {
 	double top, sum = 0;
 
@@ -103,7 +104,8 @@ static double sample(const struct params *p, struct params *g, const uint8_t *im
 	return loss;
 }
 
-static WIDE void step(double *restrict p, double *restrict v, double *restrict g, size_t n, double rate)
+static WIDE void step(double *restrict p, double *restrict v, double *restrict g, size_t n,
+		      double rate)
 {
 	for (size_t i = 0; i < n; i++) {
 		v[i] = MOMENTUM * v[i] - rate * (g[i] / BATCH);
@@ -140,7 +142,8 @@ static void train(struct params *p, const struct dataset *data, int epochs, uint
 		}
 		for (size_t i = 0; i + BATCH <= data->count; i += BATCH) {
 			for (size_t b = i; b < i + BATCH; b++)
-				loss += sample(p, g, data->images + (size_t)order[b] * MLP_IN, data->labels[order[b]]);
+				loss += sample(p, g, data->images + (size_t)order[b] * MLP_IN,
+					       data->labels[order[b]]);
 			step((double *)p, (double *)v, (double *)g, sizeof(*p) / sizeof(double),
 			     RATE * (1 - (double)e / epochs));
 		}
@@ -208,7 +211,8 @@ static int where(void)
 	const char *name, *why, *dir = dataset_dir(&name, &why);
 
 	if (!dir) {
-		fprintf(stderr, "train_mlp: no images: set MNIST_DIR, or install dataset-fashion-mnist\n");
+		fprintf(stderr,
+			"train_mlp: no images: set MNIST_DIR, or install dataset-fashion-mnist\n");
 		return 1;
 	}
 	puts(dir);
@@ -245,7 +249,8 @@ int main(int argc, char **argv)
 	}
 	train(&p, &train_data, epochs, seed);
 	right = score(&p, &test_data);
-	printf("test: %zu of %zu right (%.2f %%)\n", right, test_data.count, 100.0 * right / test_data.count);
+	printf("test: %zu of %zu right (%.2f %%)\n", right, test_data.count,
+	       100.0 * right / test_data.count);
 	dataset_free(&train_data);
 	dataset_free(&test_data);
 	return save(&p, argv[optind + 1]) ? 1 : 0;

@@ -57,7 +57,8 @@ static enum vtpu_status read_cores(struct vtpu_device *dev, struct smi_device *d
 	return VTPU_OK;
 }
 
-static enum vtpu_status read_device(struct vtpu_device *dev, struct smi_device *d, char *driver, size_t room)
+static enum vtpu_status read_device(struct vtpu_device *dev, struct smi_device *d, char *driver,
+				    size_t room)
 {
 	struct vtpu_device_info info = VTPU_INIT(info);
 	struct vtpu_memory_info hbm = VTPU_INIT(hbm);
@@ -80,7 +81,7 @@ static enum vtpu_status read_device(struct vtpu_device *dev, struct smi_device *
 	d->hw_version = info.hw_version;
 	d->cores = info.cores < SMI_MAX_CORES ? info.cores : SMI_MAX_CORES;
 	d->resets = info.reset_count;
-	d->clients = info.clients - 1;	/* less this program */
+	d->clients = info.clients - 1; /* less this program */
 	return read_cores(dev, d);
 }
 
@@ -105,7 +106,8 @@ static int complain(enum vtpu_status st)
 }
 
 /* Fills in @d from a listed device; the status tells why it cannot be opened. */
-static enum vtpu_status look_at(const struct vtpu_list_entry *entry, struct smi_device *d, char *driver, size_t room)
+static enum vtpu_status look_at(const struct vtpu_list_entry *entry, struct smi_device *d,
+				char *driver, size_t room)
 {
 	struct vtpu_device *dev;
 	enum vtpu_status st;
@@ -141,8 +143,9 @@ int smi_snapshot_read(struct smi_snapshot *s)
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (!entry[i].name[0])
-			continue;	/* no driver is bound */
-		st = look_at(&entry[i], &s->device[s->devices++], s->driver_version, sizeof(s->driver_version));
+			continue; /* no driver is bound */
+		st = look_at(&entry[i], &s->device[s->devices++], s->driver_version,
+			     sizeof(s->driver_version));
 		opened += !st;
 		if (st)
 			last = st;

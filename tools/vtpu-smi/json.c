@@ -89,7 +89,8 @@ static struct json_object *device_json(const struct smi_sample *sample, size_t i
 	return o;
 }
 
-static struct json_object *process_json(const struct smi_sample *sample, const struct smi_process *p)
+static struct json_object *process_json(const struct smi_sample *sample,
+					const struct smi_process *p)
 {
 	struct json_object *o = json_object_new_object();
 	uint32_t cores = 1;
@@ -121,10 +122,12 @@ int smi_show_json(const struct smi_sample *sample, bool pretty)
 	for (size_t i = 0; i < sample->now.devices; i++)
 		json_object_array_add(devices, device_json(sample, i));
 	for (size_t i = 0; i < sample->now.processes.count; i++)
-		json_object_array_add(processes, process_json(sample, &sample->now.processes.process[i]));
+		json_object_array_add(processes,
+				      process_json(sample, &sample->now.processes.process[i]));
 	put(root, "devices", devices);
 	put(root, "processes", processes);
-	puts(json_object_to_json_string_ext(root, pretty ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED :
+	puts(json_object_to_json_string_ext(root, pretty ? JSON_C_TO_STRING_PRETTY |
+								   JSON_C_TO_STRING_SPACED :
 							   JSON_C_TO_STRING_PLAIN));
 	json_object_put(root);
 	return fflush(stdout) ? SMI_FAILED : SMI_OK;

@@ -51,7 +51,8 @@ static double seconds(struct argp_state *state, const char *what, const char *ar
 	return v;
 }
 
-static unsigned long number(struct argp_state *state, const char *what, const char *arg, unsigned long max)
+static unsigned long number(struct argp_state *state, const char *what, const char *arg,
+			    unsigned long max)
 {
 	char *end;
 	unsigned long v = strtoul(arg, &end, 10);

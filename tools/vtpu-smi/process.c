@@ -105,7 +105,7 @@ static int scan_pid(const char *pid, struct smi_processes *list)
 	snprintf(dir, sizeof(dir), "/proc/%s/fdinfo", pid);
 	d = opendir(dir);
 	if (!d)
-		return 0;	/* gone, or another user's: neither is ours to report */
+		return 0; /* gone, or another user's: neither is ours to report */
 	while (!ret && (e = readdir(d))) {
 		struct smi_process p = { 0 };
 
@@ -138,7 +138,8 @@ int smi_processes_read(struct smi_processes *list)
 	return ret;
 }
 
-const struct smi_process *smi_process_find(const struct smi_processes *list, const struct smi_process *p)
+const struct smi_process *smi_process_find(const struct smi_processes *list,
+					   const struct smi_process *p)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (list->process[i].client == p->client && !strcmp(list->process[i].pci, p->pci))

@@ -38,10 +38,12 @@ void smi_sample_free(struct smi_sample *sample)
 }
 
 /* A device may be gone, come or have been reset between the snapshots: then there is no rate. */
-static const struct smi_device *earlier(const struct smi_sample *sample, const struct smi_device *now)
+static const struct smi_device *earlier(const struct smi_sample *sample,
+					const struct smi_device *now)
 {
 	for (size_t i = 0; i < sample->before.devices; i++)
-		if (!strcmp(sample->before.device[i].node, now->node) && !sample->before.device[i].open_error[0])
+		if (!strcmp(sample->before.device[i].node, now->node) &&
+		    !sample->before.device[i].open_error[0])
 			return &sample->before.device[i];
 	return NULL;
 }

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #define SMI_MAX_CORES	64
-#define SMI_JSON_SCHEMA	1
+#define SMI_JSON_SCHEMA 1
 
 /** struct smi_core - counters of a core since power-on; cycles and bytes are modelled */
 struct smi_core {
@@ -98,10 +98,12 @@ double smi_core_use(const struct smi_sample *sample, size_t i, uint32_t core);
 double smi_duty_cycle(const struct smi_sample *sample, size_t i);
 
 /** smi_process_use() - share of the interval that process @p kept cores busy, 0..1 of the whole device */
-double smi_process_use(const struct smi_sample *sample, const struct smi_process *p, uint32_t cores);
+double smi_process_use(const struct smi_sample *sample, const struct smi_process *p,
+		       uint32_t cores);
 
 int smi_processes_read(struct smi_processes *list);
-const struct smi_process *smi_process_find(const struct smi_processes *list, const struct smi_process *p);
+const struct smi_process *smi_process_find(const struct smi_processes *list,
+					   const struct smi_process *p);
 void smi_processes_free(struct smi_processes *list);
 
 /* The ways to show a sample */
@@ -112,12 +114,12 @@ int smi_run_dmon(unsigned int ms, unsigned long count);
 
 /* Exit codes, as nvidia-smi has them where it has them */
 enum smi_exit {
-	SMI_OK			= 0,
-	SMI_USAGE		= 2,
-	SMI_NO_PERMISSION	= 4,
-	SMI_NO_DEVICE		= 6,
-	SMI_NO_MODULE		= 9,
-	SMI_FAILED		= 255,
+	SMI_OK = 0,
+	SMI_USAGE = 2,
+	SMI_NO_PERMISSION = 4,
+	SMI_NO_DEVICE = 6,
+	SMI_NO_MODULE = 9,
+	SMI_FAILED = 255,
 };
 
 #endif /* VTPU_SMI_H */

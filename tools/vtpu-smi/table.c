@@ -8,7 +8,7 @@
 
 #include "smi.h"
 
-#define RULE	"+------------------------------------------------------------------------------+"
+#define RULE "+------------------------------------------------------------------------------+"
 
 static void line(const char *text)
 {
@@ -21,10 +21,13 @@ void smi_show_list(const struct smi_snapshot *snapshot)
 		const struct smi_device *d = &snapshot->device[i];
 
 		if (d->open_error[0])
-			printf("TPU %u: (PCI %s, %s: %s)\n", d->index, d->pci, d->node, d->open_error);
+			printf("TPU %u: (PCI %s, %s: %s)\n", d->index, d->pci, d->node,
+			       d->open_error);
 		else
-			printf("TPU %u: vTPU %s, %u cores, %.1f GiB HBM (PCI %s, serial %016" PRIx64 ", %s)\n", d->index,
-			       d->model, d->cores, (double)d->hbm_total / (1 << 30), d->pci, d->serial, d->node);
+			printf("TPU %u: vTPU %s, %u cores, %.1f GiB HBM (PCI %s, serial %016" PRIx64
+			       ", %s)\n",
+			       d->index, d->model, d->cores, (double)d->hbm_total / (1 << 30),
+			       d->pci, d->serial, d->node);
 	}
 }
 
@@ -42,7 +45,8 @@ static void show_device(const struct smi_sample *sample, size_t i)
 	char text[160], duty[16], use[16];
 
 	if (d->open_error[0]) {
-		snprintf(text, sizeof(text), "%3u  %-12s  %s", d->index, d->pci, "cannot be opened:");
+		snprintf(text, sizeof(text), "%3u  %-12s  %s", d->index, d->pci,
+			 "cannot be opened:");
 		line(text);
 		for (size_t at = 0; at < strlen(d->open_error); at += 70) {
 			snprintf(text, sizeof(text), "     %.70s", d->open_error + at);
@@ -51,12 +55,18 @@ static void show_device(const struct smi_sample *sample, size_t i)
 		return;
 	}
 	percent(duty, sizeof(duty), smi_duty_cycle(sample, i));
-	snprintf(text, sizeof(text), "%3u  vTPU %-7s %-13s %6.0f / %6.0f MiB %6s  %8" PRIu64 " %7" PRIu64 "  %-9s", d->index,
-		 d->model, d->pci, d->hbm_used / 1048576.0, d->hbm_total / 1048576.0, duty, d->jobs_completed,
-		 d->jobs_failed, d->state);
+	snprintf(text, sizeof(text),
+		 "%3u  vTPU %-8s %-14s %6.0f / %6.0f MiB %6s %8" PRIu64 " %6" PRIu64, d->index,
+		 d->model, d->pci, d->hbm_used / 1048576.0, d->hbm_total / 1048576.0, duty,
+		 d->jobs_completed, d->jobs_failed);
 	line(text);
+	if (strcmp(d->state, "OK")) {
+		snprintf(text, sizeof(text), "     state: %s", d->state);
+		line(text);
+	}
 	for (uint32_t c = 0; c < d->cores; c += 8) {
-		size_t at = snprintf(text, sizeof(text), "     core %2u-%-2u", c, c + 8 < d->cores ? c + 7 : d->cores - 1);
+		size_t at = snprintf(text, sizeof(text), "     core %2u-%-2u", c,
+				     c + 8 < d->cores ? c + 7 : d->cores - 1);
 
 		for (uint32_t k = c; k < d->cores && k < c + 8; k++) {
 			percent(use, sizeof(use), smi_core_use(sample, i, k));
@@ -66,7 +76,8 @@ static void show_device(const struct smi_sample *sample, size_t i)
 	}
 }
 
-static uint32_t cores_of(const struct smi_snapshot *snapshot, const struct smi_process *p, unsigned int *index)
+static uint32_t cores_of(const struct smi_snapshot *snapshot, const struct smi_process *p,
+			 unsigned int *index)
 {
 	for (size_t i = 0; i < snapshot->devices; i++) {
 		if (!strcmp(snapshot->device[i].pci, p->pci)) {
@@ -87,7 +98,7 @@ void smi_show_table(const struct smi_sample *sample)
 		 now->driver_version[0] ? now->driver_version : "N/A");
 	line(text);
 	puts(RULE);
-	line("TPU  Name         PCI                  HBM used/total   Duty      Jobs  Failed  State");
+	line("TPU  Name          PCI             HBM used / total     Duty     Jobs Failed");
 	for (size_t i = 0; i < now->devices; i++)
 		show_device(sample, i);
 	puts(RULE);
@@ -100,8 +111,9 @@ void smi_show_table(const struct smi_sample *sample)
 		unsigned int index = 0;
 		uint32_t cores = cores_of(now, p, &index);
 
-		snprintf(text, sizeof(text), "%3u  %8d  %-28.28s %6.0f MiB   %3.0f%%", index, p->pid, p->name,
-			 p->hbm_bytes / 1048576.0, 100 * smi_process_use(sample, p, cores ? cores : 1));
+		snprintf(text, sizeof(text), "%3u  %8d  %-28.28s %6.0f MiB   %3.0f%%", index,
+			 p->pid, p->name, p->hbm_bytes / 1048576.0,
+			 100 * smi_process_use(sample, p, cores ? cores : 1));
 		line(text);
 	}
 	puts(RULE);
