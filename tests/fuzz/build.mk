@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: MIT
+# libFuzzer targets. Each runs on its own, e.g. build/tests/fuzz/fuzz_asm -max_total_time=60.
+$(eval $(call program,tests/fuzz/fuzz_asm,tests/fuzz/fuzz_asm.c,libvtpu.a libmodel.a,fuzz))
+include tests/fuzz/chip.mk
