@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 	opts.layer_count = 1;
 	CHECK(vtpu_dense_build(&opts, &image, NULL));
 
-	/* 3. Loading checks every instruction and computes its time: it is known before the first run. */
+	/* 3. Loading checks every instruction and computes the time of a run. */
 	CHECK(vtpu_program_create(dev, image, &strict, &program));
 	CHECK(vtpu_program_stats(program, &stats));
 	printf("program: %u instructions, %llu cycles (%.2f us at %u MHz)\n", stats.instances,

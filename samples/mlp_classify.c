@@ -69,7 +69,7 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc - 1)
 		sample_fail(
-			"give the file of trained weights; `make weights` makes build/demo/weights.bin");
+			"give the file of weights; `make weights` makes build/demo/weights.bin");
 	sample_read(argv[optind], &w, sizeof(w));
 	dir = dataset_dir(&name, &why);
 	if (!dir)
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	CHECK(vtpu_program_create(dev, image, &strict, &program));
 	CHECK(vtpu_program_stats(program, &stats));
 
-	/* Buffers of rows are padded so that every core has as many; weights are shared by all cores. */
+	/* Rows are padded so that every core has as many; weights are shared by all cores. */
 	uint64_t rows = vtpu_rows_padded(data.count, opts.width);
 	struct vtpu_binding bindings[] = {
 		{ .buffer = sample_buffer(dev, rows * MLP_IN, data.images, data.count * MLP_IN) },
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 		classes[i] = largest(logits[i]);
 		right += classes[i] == data.labels[i];
 	}
-	printf("a job of %u instructions on %u cores: %.1f ms on this host, %.1f us modelled (%llu cycles)\n",
+	printf("a job of %u instructions on %u cores: %.1f ms here, %.1f us modelled (%llu cycles)\n",
 	       stats.instances, stats.width, took * 1e3, stats.cycles * 1e3 / info.clock_khz,
 	       (unsigned long long)stats.cycles);
 	printf("%zu of %zu images right: %.2f %%\n", right, data.count, 100.0 * right / data.count);

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 	check(&a);
 	check(&b);
 
-	/* 2. Client A sets itself a limit of one cycle. The device knows a job's cycles before it starts. */
+	/* 2. Client A allows itself one cycle. The device knows a job's cycles before it starts. */
 	struct vtpu_stream_options limit = VTPU_INIT(limit, .max_cycles = 1);
 
 	vtpu_stream_destroy(a.stream);

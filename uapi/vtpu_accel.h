@@ -240,7 +240,10 @@ struct vtpu_bo_info {
 	__u64 mmap_offset;
 };
 
-/** struct vtpu_bo_wait - argument of DRM_IOCTL_VTPU_BO_WAIT: until no job that named it in bos is left */
+/**
+ * struct vtpu_bo_wait - argument of DRM_IOCTL_VTPU_BO_WAIT: until no job that named it in bos is
+ * left
+ */
 struct vtpu_bo_wait {
 	/** @handle: buffer */
 	__u32 handle;
@@ -258,7 +261,9 @@ struct vtpu_bo_set_label {
 	__u32 handle;
 	/** @pad: must be zero */
 	__u32 pad;
-	/** @label: pointer to a NUL-terminated string of at most %VTPU_MAX_LABEL bytes; 0 removes it */
+	/**
+	 * @label: pointer to a NUL-terminated string of at most %VTPU_MAX_LABEL bytes; 0 removes it
+	 */
 	__u64 label;
 };
 
@@ -337,7 +342,9 @@ struct vtpu_program_create {
 	__u32 pad;
 };
 
-/** struct vtpu_program_destroy - argument of DRM_IOCTL_VTPU_PROGRAM_DESTROY; jobs in flight keep it */
+/**
+ * struct vtpu_program_destroy - argument of DRM_IOCTL_VTPU_PROGRAM_DESTROY; jobs in flight keep it
+ */
 struct vtpu_program_destroy {
 	/** @program: id */
 	__u32 program;
@@ -383,7 +390,9 @@ struct vtpu_queue_create {
 	__u32 pad;
 };
 
-/** struct vtpu_queue_destroy - argument of DRM_IOCTL_VTPU_QUEUE_DESTROY; its jobs end as ECANCELED */
+/**
+ * struct vtpu_queue_destroy - argument of DRM_IOCTL_VTPU_QUEUE_DESTROY; its jobs end as ECANCELED
+ */
 struct vtpu_queue_destroy {
 	/** @queue: id */
 	__u32 queue;
@@ -453,7 +462,10 @@ struct vtpu_job {
 	__u32 program;
 	/** @flags: VTPU_JOB_* */
 	__u32 flags;
-	/** @args: pointer to the argument block (struct vtpu_job_args and what follows, or struct vtpu_copy_desc[]); copied */
+	/**
+	 * @args: pointer to the argument block (struct vtpu_job_args and what follows, or struct
+	 * vtpu_copy_desc[]); copied
+	 */
 	__u64 args;
 	/** @args_size: bytes, at most %VTPU_ARG_SLOT_BYTES */
 	__u32 args_size;
@@ -463,7 +475,10 @@ struct vtpu_job {
 	__u64 tag;
 	/** @syncs: struct vtpu_sync[] */
 	struct vtpu_array syncs;
-	/** @bos: struct vtpu_bo_ref[]; only for DRM_IOCTL_VTPU_BO_WAIT and buffers shared with others */
+	/**
+	 * @bos: struct vtpu_bo_ref[]; only for DRM_IOCTL_VTPU_BO_WAIT and buffers shared with
+	 * others
+	 */
 	struct vtpu_array bos;
 	/** @launch_id: must be zero */
 	__u64 launch_id;

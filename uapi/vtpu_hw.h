@@ -465,7 +465,10 @@ enum vtpu_hw_priority {
 struct vtpu_admin_program {
 	/** @h: header */
 	struct vtpu_admin_header h;
-	/** @program: 1..VTPU_MAX_PROGRAMS. Unloading a program that is still loading cancels the load */
+	/**
+	 * @program: 1..VTPU_MAX_PROGRAMS. Unloading a program that is still loading cancels the
+	 * load
+	 */
 	__u32 program;
 	/** @context: the context whose queues may run it */
 	__u32 context;

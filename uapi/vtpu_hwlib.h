@@ -111,7 +111,10 @@ static inline const char *vtpu_status_name(__u32 status)
 
 /* ---- Rings -------------------------------------------------------------- */
 
-/** vtpu_cqe_ready() - has the completion number @n of a ring been written? @status: read once by the caller */
+/**
+ * vtpu_cqe_ready() - has the completion number @n of a ring been written? @status: read once by the
+ * caller
+ */
 static inline int vtpu_cqe_ready(__u32 status, __u32 n, __u32 depth_log2)
 {
 	__u32 phase = ~(n >> depth_log2) & 1;
@@ -158,7 +161,7 @@ static inline __u32 vtpu_pt_index(__u64 va, __u32 level)
 	return (va >> (VTPU_PAGE_SHIFT + level * VTPU_PT_INDEX_BITS)) & (VTPU_PT_ENTRIES - 1);
 }
 
-/* The table of @level that covers @va, made on the way down when @ops->alloc is given; 0: not there, or no memory */
+/* The table of @level that covers @va, made if @make; 0: not there, or no memory */
 static inline __u64 vtpu_pt_table(const struct vtpu_pt_ops *ops, void *arg, __u64 root, __u64 va,
 				  __u32 level, int make)
 {
@@ -312,7 +315,9 @@ static inline int vtpu_check_range(__u64 start, __u64 bytes, __u64 lo, __u64 hi)
 	       bytes <= hi - start;
 }
 
-/** vtpu_check_bind() - shape of a bind op; the buffer's size and region are the caller's to check */
+/**
+ * vtpu_check_bind() - shape of a bind op; the buffer's size and region are the caller's to check
+ */
 static inline int vtpu_check_bind(const struct vtpu_bind_op *op)
 {
 	if (op->pad)
@@ -342,7 +347,10 @@ static inline int vtpu_check_bind_bo(const struct vtpu_bind_op *op, __u32 region
 	return vtpu_check_range(op->va, op->size, lo, hi) ? 0 : -EINVAL;
 }
 
-/** vtpu_check_queue() - shape of a queue; @cores: of the device. A depth of 0 is replaced by the default */
+/**
+ * vtpu_check_queue() - shape of a queue; @cores: of the device. A depth of 0 is replaced by the
+ * default
+ */
 static inline int vtpu_check_queue(struct vtpu_queue_create *q, __u32 cores)
 {
 	__u64 all = cores >= 64 ? ~0ULL : (1ULL << cores) - 1;

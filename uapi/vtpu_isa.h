@@ -70,11 +70,17 @@ struct vtpu_image_section {
 enum vtpu_section_type {
 	/** @VTPU_SECTION_BASES: struct vtpu_image_base[], base 0 first */
 	VTPU_SECTION_BASES = 1,
-	/** @VTPU_SECTION_QUEUE: struct vtpu_insn[] of one unit, in order; the same text on every core */
+	/**
+	 * @VTPU_SECTION_QUEUE: struct vtpu_insn[] of one unit, in order; the same text on every
+	 * core
+	 */
 	VTPU_SECTION_QUEUE = 2,
 	/** @VTPU_SECTION_OPNAMES: struct vtpu_image_opname[] sorted by op id, then the names */
 	VTPU_SECTION_OPNAMES = 3,
-	/** @VTPU_SECTION_TENSORS: struct vtpu_image_tensor[] sorted by base and offset, then the names */
+	/**
+	 * @VTPU_SECTION_TENSORS: struct vtpu_image_tensor[] sorted by base and offset, then the
+	 * names
+	 */
 	VTPU_SECTION_TENSORS = 4,
 	/** @VTPU_SECTION_CONST: bytes that DMA may read as base %VTPU_BASE_CONST */
 	VTPU_SECTION_CONST = 5,
@@ -205,7 +211,9 @@ struct vtpu_insn_dma {
 	__u64 src;
 	/** @dst: address of the first destination element, padding included */
 	__u64 dst;
-	/** @src_type: enum vtpu_type. Casts: u8 to f32 or bf16, f32 to bf16, bf16 to f32; FILL: zero */
+	/**
+	 * @src_type: enum vtpu_type. Casts: u8 to f32 or bf16, f32 to bf16, bf16 to f32; FILL: zero
+	 */
 	__u8 src_type;
 	/** @dst_type: enum vtpu_type */
 	__u8 dst_type;
@@ -223,7 +231,10 @@ struct vtpu_insn_dma {
 	__u8 pad_before[4];
 	/** @pad_after: zero elements after, of dimensions 0..3 */
 	__u8 pad_after[4];
-	/** @imm: argument 0. FILL: value, in @dst_type's bits. GATHER, SCATTER_ADD: VMEM address of s32 row indices */
+	/**
+	 * @imm: argument 0. FILL: value, in @dst_type's bits. GATHER, SCATTER_ADD: VMEM address of
+	 * s32 row indices
+	 */
 	__u32 imm;
 	/** @core: ICI: receiving core, own id + this, modulo the width; else zero */
 	__u16 core;
@@ -442,7 +453,8 @@ enum vtpu_ew_op {
 };
 
 /**
- * struct vtpu_insn_rows - REDUCE, ARGMAX, SOFTMAX, NORM, TRANSPOSE, CUMSUM, SORT, TOPK, IOTA, PERMUTE payload
+ * struct vtpu_insn_rows - REDUCE, ARGMAX, SOFTMAX, NORM, TRANSPOSE, CUMSUM, SORT, TOPK, IOTA,
+ * PERMUTE payload
  *
  * Works on a [rows, cols] matrix in VMEM; which fields an opcode uses is in
  * docs/instructions.md, unused ones are zero.
@@ -474,7 +486,10 @@ struct vtpu_insn_rows {
 	__u8 axis;
 	/** @k: TOPK: results of each row; PERMUTE: log2 of the block */
 	__u32 k;
-	/** @imm: arguments 0 and 1. SOFTMAX: scale of the input (f32), then zero. NORM: epsilon, then zero */
+	/**
+	 * @imm: arguments 0 and 1. SOFTMAX: scale of the input (f32), then zero. NORM: epsilon,
+	 * then zero
+	 */
 	__u32 imm[2];
 	/** @rsvd: zero */
 	__u32 rsvd[12];
@@ -575,7 +590,7 @@ struct vtpu_insn {
 #define VTPU_INSN_WAIT1	  (1u << 1)
 #define VTPU_INSN_SIGNAL0 (1u << 2)
 #define VTPU_INSN_SIGNAL1 (1u << 3)
-#define VTPU_INSN_PRED	  (1u << 4) /* writes nothing if SMEM word wait[0].pad is zero; same cycles */
+#define VTPU_INSN_PRED	  (1u << 4) /* no writes if SMEM word wait[0].pad is zero; same cycles */
 #define VTPU_INSN_ARG_SMEM(i) \
 	(1u << (8 + (i))) /* argument i is the number of an SMEM word that holds it */
 #define VTPU_INSN_FLAGS 0x0f1fu
@@ -635,7 +650,10 @@ struct vtpu_load_result {
 	__u32 status;
 	/** @records: records written behind this */
 	__u32 records;
-	/** @found: findings in all; more than @records when room or the limit of %VTPU_MAX_RECORDS ended the list */
+	/**
+	 * @found: findings in all; more than @records when room or the limit of %VTPU_MAX_RECORDS
+	 * ended the list
+	 */
 	__u32 found;
 	/** @races: of these, races and possible races */
 	__u32 races;

@@ -155,7 +155,10 @@ struct vtpu_run {
  */
 bool vtpu_run_start(struct vtpu_pool *pool, struct vtpu_run *run);
 
-/** vtpu_kernels_select() - host kernels for an instruction set (enum vtpu_isa); falls back to what this CPU has */
+/**
+ * vtpu_kernels_select() - host kernels for an instruction set (enum vtpu_isa); falls back to what
+ * this CPU has
+ */
 const struct vtpu_kernels *vtpu_kernels_select(int isa);
 
 /** vtpu_kernels_isa() - which (enum vtpu_isa) these are */

@@ -109,15 +109,23 @@ struct vtpu_host_ops {
 	void (*raise)(void *host, unsigned int vector);
 	/** @now_ns: the device's clock; monotonic */
 	uint64_t (*now_ns)(void *host);
-	/** @timer: call vtpu_chip_timer() in control context at @deadline_ns of now_ns; UINT64_MAX disarms */
+	/**
+	 * @timer: call vtpu_chip_timer() in control context at @deadline_ns of now_ns; UINT64_MAX
+	 * disarms
+	 */
 	void (*timer)(void *host, uint64_t deadline_ns);
-	/** @defer: call vtpu_chip_control() in control context soon, at least once after this call */
+	/**
+	 * @defer: call vtpu_chip_control() in control context soon, at least once after this call
+	 */
 	void (*defer)(void *host);
 	/** @thread_start: first thing that each thread of the chip or pool does; may be NULL */
 	void (*thread_start)(void *host);
 	/** @thread_stop: last thing; may be NULL */
 	void (*thread_stop)(void *host);
-	/** @discard: give pages of HBM back so that they read as zero; false: not possible, the model writes zeros; may be NULL */
+	/**
+	 * @discard: give pages of HBM back so that they read as zero; false: not possible, the
+	 * model writes zeros; may be NULL
+	 */
 	bool (*discard)(void *host, uint64_t offset, uint64_t bytes);
 	/** @dirty: the chip wrote this range of HBM; may be NULL */
 	void (*dirty)(void *host, uint64_t offset, uint64_t bytes);
@@ -155,8 +163,7 @@ void vtpu_pool_destroy(struct vtpu_pool *pool);
 
 /** enum vtpu_isa - which host kernels run; same bits from all */
 enum vtpu_isa {
-	VTPU_ISA_AUTO =
-		0, /* the widest that this CPU has; VTPU_ISA=scalar|avx2|avx512 in the environment forces one */
+	VTPU_ISA_AUTO = 0, /* the widest that this CPU has */
 	VTPU_ISA_SCALAR,
 	VTPU_ISA_AVX2,
 	VTPU_ISA_AVX512,
@@ -170,7 +177,10 @@ struct vtpu_chip_config {
 	uint32_t cores;
 	/** @custom: for preset "custom": fields that are not zero replace v3's */
 	struct vtpu_hw_geometry custom;
-	/** @hbm: memory of @hbm_bytes that the host provides, zeroed, and keeps until vtpu_chip_destroy() */
+	/**
+	 * @hbm: memory of @hbm_bytes that the host provides, zeroed, and keeps until
+	 * vtpu_chip_destroy()
+	 */
 	void *hbm;
 	/** @hbm_bytes: a multiple of 2 MiB, at least 32 MiB, at most 64 GiB */
 	uint64_t hbm_bytes;
@@ -178,13 +188,19 @@ struct vtpu_chip_config {
 	uint64_t serial;
 	/** @vectors: MSI-X vectors, 2..%VTPU_MAX_VECTORS; 0: the most */
 	uint32_t vectors;
-	/** @watchdog_ms: running host time without progress after which a job ends as TIMEOUT; 0: 10,000 */
+	/**
+	 * @watchdog_ms: running host time without progress after which a job ends as TIMEOUT; 0:
+	 * 10,000
+	 */
 	uint32_t watchdog_ms;
 	/** @pool: workers; not owned */
 	struct vtpu_pool *pool;
 	/** @isa: host kernels */
 	enum vtpu_isa isa;
-	/** @reference: run instructions one by one in semantic order instead of the parallel executor */
+	/**
+	 * @reference: run instructions one by one in semantic order instead of the parallel
+	 * executor
+	 */
 	bool reference;
 };
 
@@ -258,9 +274,9 @@ void vtpu_chip_reset_finish(struct vtpu_chip *chip);
 /** enum vtpu_fault - faults that can be injected */
 enum vtpu_fault {
 	VTPU_FAULT_NONE = 0,
-	VTPU_FAULT_HANG,     /* the job makes no progress until it is ended */
-	VTPU_FAULT_LOST_IRQ, /* its completion is written, no vector is raised */
-	VTPU_FAULT_DMA_ERROR, /* copy jobs: the next access to system memory fails; others: ends with DMA_ERROR */
+	VTPU_FAULT_HANG,      /* the job makes no progress until it is ended */
+	VTPU_FAULT_LOST_IRQ,  /* its completion is written, no vector is raised */
+	VTPU_FAULT_DMA_ERROR, /* its next access to system memory fails; compute jobs: ends so */
 };
 
 /**

@@ -24,7 +24,10 @@ void __attribute__((noreturn)) sample_fail(const char *why);
 /** sample_seconds() - a clock that only goes forward */
 double sample_seconds(void);
 
-/** sample_buffer() - a new HBM buffer of @room bytes, the first @bytes copied from @data, the rest zero */
+/**
+ * sample_buffer() - a new HBM buffer of @room bytes, the first @bytes copied from @data, the rest
+ * zero
+ */
 struct vtpu_buffer *sample_buffer(struct vtpu_device *dev, uint64_t room, const void *data,
 				  uint64_t bytes);
 

@@ -13,7 +13,7 @@ static void header(void)
 	puts("#  id     %     %     MiB  GB/s*       /s");
 }
 
-/* "*" in the header: modelled bytes over modelled time; a busy second on the host is less on the chip. */
+/* "*" in the header: modelled bytes over modelled time, which is not the host's. */
 static void show(const struct smi_sample *sample, size_t i)
 {
 	const struct smi_device *d = &sample->now.device[i];

@@ -18,12 +18,15 @@ static const char doc[] =
 	"\v"
 	"Without a command it prints one table and exits.\n"
 	"\n"
-	"  dmon    one line a device and interval until interrupted: share of time with a job on a core (duty), share of "
-	"modelled cycles with the matrix unit busy (mxu), HBM in use, modelled HBM bandwidth, jobs a second\n"
+	"  dmon    one line a device and interval until interrupted: share of time with a job on a core "
+	"(duty), share of modelled cycles with the matrix unit busy (mxu), HBM in use, modelled HBM "
+	"bandwidth, jobs a second\n"
 	"\n"
-	"The table is for people and may change; scripts should read --json, whose fields are only ever added.\n"
+	"The table is for people and may change; scripts should read --json, whose fields are only ever "
+	"added.\n"
 	"\n"
-	"Exit status: 0 shown, 2 wrong usage, 4 no permission, 6 no device, 9 driver not loaded, 255 other failure.";
+	"Exit status: 0 shown, 2 wrong usage, 4 no permission, 6 no device, 9 driver not loaded, "
+	"255 other failure.";
 
 static const struct argp_option options[] = {
 	{ "list", 'L', NULL, 0, "One line a device", 0 },

@@ -91,13 +91,19 @@ int smi_sample_next(struct smi_sample *sample, unsigned int ms);
 /** smi_sample_free() - give both back */
 void smi_sample_free(struct smi_sample *sample);
 
-/** smi_core_use() - share of the interval in which core @core of device @i was busy, 0..1; negative: unknown */
+/**
+ * smi_core_use() - share of the interval in which core @core of device @i was busy, 0..1; negative:
+ * unknown
+ */
 double smi_core_use(const struct smi_sample *sample, size_t i, uint32_t core);
 
 /** smi_duty_cycle() - mean of all cores, 0..1; negative: unknown */
 double smi_duty_cycle(const struct smi_sample *sample, size_t i);
 
-/** smi_process_use() - share of the interval that process @p kept cores busy, 0..1 of the whole device */
+/**
+ * smi_process_use() - share of the interval that process @p kept cores busy, 0..1 of the whole
+ * device
+ */
 double smi_process_use(const struct smi_sample *sample, const struct smi_process *p,
 		       uint32_t cores);
 
