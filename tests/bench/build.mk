@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+# Rows of `make bench`. Each program or script prints its row and appends it, a line of JSON, to build/bench.json.
+$(eval $(call program,tests/bench/bench_latency,tests/bench/bench_latency.c,libvtpu.so.0))
+$(eval $(call program,tests/bench/bench_copy,tests/bench/bench_copy.c,libvtpu.so.0))
+bench: build/tests/bench/bench_latency build/tests/bench/bench_copy
+BENCH += tests/bench/latency.sh tests/bench/copy.sh
+
+# The loader alone, and the modelled time of one product
+$(eval $(call program,tests/bench/bench_load,tests/bench/bench_load.c,libmodel.a))
+BENCH += build/tests/bench/bench_load
