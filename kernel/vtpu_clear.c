@@ -12,10 +12,10 @@
 
 #include "vtpu_device.h"
 
-#define DEPTH_LOG2	1
-#define FILL_BYTES	((u64)SZ_1G)	/* of one descriptor; row_bytes has 32 bits */
-#define ATTEMPTS	3
-#define MARK		1ULL	/* in the first word of HBM: not all of it may be zero */
+#define DEPTH_LOG2 1
+#define FILL_BYTES ((u64)SZ_1G) /* of one descriptor; row_bytes has 32 bits */
+#define ATTEMPTS   3
+#define MARK	   1ULL /* in the first word of HBM: not all of it may be zero */
 
 static void complete_fill(struct vtpu_ring *ring, const struct vtpu_cqe *cqe)
 {
@@ -102,8 +102,8 @@ static int fill(struct vtpu_device *vdev, struct list_head *extents)
 		/* The same walk again: what these descriptors have done. */
 		list_for_each_entry(extent, extents, link) {
 			while (n && extent->cleared < extent->node.size) {
-				extent->cleared += min(extent->node.size - extent->cleared,
-						       FILL_BYTES);
+				extent->cleared +=
+					min(extent->node.size - extent->cleared, FILL_BYTES);
 				n--;
 			}
 		}
@@ -203,8 +203,7 @@ void vtpu_clear_init(struct vtpu_device *vdev)
 /* All of HBM becomes dirty memory, and is waited for. */
 static int clear_all(struct vtpu_device *vdev)
 {
-	struct vtpu_extent *extent =
-		vtpu_hbm_alloc(vdev, vdev->hbm_bytes - vdev->reserved.bytes);
+	struct vtpu_extent *extent = vtpu_hbm_alloc(vdev, vdev->hbm_bytes - vdev->reserved.bytes);
 
 	if (IS_ERR(extent))
 		return PTR_ERR(extent);
@@ -230,9 +229,8 @@ int vtpu_clear_start(struct vtpu_device *vdev)
 	if (ret < 0)
 		return ret;
 	clear->context = ret;
-	if (!clear->root ||
-	    vtpu_pt_map(&vtpu_pt_ops, vdev, clear->root, VTPU_VA_KERNEL_START, 0, vdev->hbm_bytes,
-			VTPU_PTE_WRITE) != vdev->hbm_bytes)
+	if (!clear->root || vtpu_pt_map(&vtpu_pt_ops, vdev, clear->root, VTPU_VA_KERNEL_START, 0,
+					vdev->hbm_bytes, VTPU_PTE_WRITE) != vdev->hbm_bytes)
 		return -ENOSPC;
 	ret = ida_alloc_range(&vdev->slot_ids, 1, VTPU_MAX_QUEUES, GFP_KERNEL);
 	if (ret < 0)

@@ -42,8 +42,8 @@ static inline int vtpu_compat_sched_init(struct drm_gpu_scheduler *sched,
 
 	return drm_sched_init(sched, &args);
 #else
-	return drm_sched_init(sched, ops, submit_wq, 1, credits, 0, timeout, timeout_wq, NULL,
-			      name, dev);
+	return drm_sched_init(sched, ops, submit_wq, 1, credits, 0, timeout, timeout_wq, NULL, name,
+			      dev);
 #endif
 }
 
@@ -88,9 +88,8 @@ static inline void vtpu_compat_wedged(struct drm_device *drm)
 #elif defined(VTPU_HAVE_WEDGED_EVENT)
 	drm_dev_wedged_event(drm, DRM_WEDGE_RECOVERY_REBIND);
 #else
-	char *env[] = { "WEDGED=rebind", NULL };
-
-	kobject_uevent_env(&drm->accel->kdev->kobj, KOBJ_CHANGE, env);
+	kobject_uevent_env(&drm->accel->kdev->kobj, KOBJ_CHANGE,
+			   (char *[]){ "WEDGED=rebind", NULL });
 #endif
 }
 

@@ -52,9 +52,9 @@
 #include "vtpu_accel.h"
 #include "vtpu_hwlib.h"
 
-#define VTPU_DRIVER_MAJOR	0
-#define VTPU_DRIVER_MINOR	1
-#define VTPU_SLOTS		(VTPU_MAX_QUEUES + 1)	/* slot n is hardware queue n; 0 stays unused */
+#define VTPU_DRIVER_MAJOR 0
+#define VTPU_DRIVER_MINOR 1
+#define VTPU_SLOTS	  (VTPU_MAX_QUEUES + 1) /* slot n is queue n of the device */
 
 struct vtpu_device;
 struct vtpu_file;
@@ -76,8 +76,8 @@ struct vtpu_account {
 
 /* struct vtpu_user - all files of one uid on one device */
 struct vtpu_user {
-	struct list_head node;		/* in vtpu_device.users, list_lock */
-	unsigned int files;		/* list_lock */
+	struct list_head node; /* in vtpu_device.users, list_lock */
+	unsigned int files;    /* list_lock */
 	kuid_t uid;
 	struct vtpu_account account;
 };
@@ -86,27 +86,27 @@ struct vtpu_user {
 
 /* struct vtpu_extent - a contiguous piece of HBM */
 struct vtpu_extent {
-	struct drm_mm_node node;	/* vtpu_hbm.lock */
-	struct list_head link;		/* in vtpu_hbm.dirty, vtpu_hbm.lock */
-	u64 cleared;			/* bytes that are clean again; the clearing worker's */
+	struct drm_mm_node node; /* vtpu_hbm.lock */
+	struct list_head link;	 /* in vtpu_hbm.dirty, vtpu_hbm.lock */
+	u64 cleared;		 /* bytes that are clean again; the clearing worker's */
 };
 
 /* struct vtpu_hbm - the HBM that clients get; what is free here reads as zero */
 struct vtpu_hbm {
-	struct mutex lock;		/* protects the fields below */
+	struct mutex lock; /* protects the fields below */
 	struct drm_mm mm;
-	struct list_head dirty;		/* freed, to be cleared */
-	u64 used;			/* bytes in clients' buffers */
-	unsigned int uncleared;		/* extents that are dirty or being cleared */
-	wait_queue_head_t clean;	/* woken when extents have been cleared */
+	struct list_head dirty;	 /* freed, to be cleared */
+	u64 used;		 /* bytes in clients' buffers */
+	unsigned int uncleared;	 /* extents that are dirty or being cleared */
+	wait_queue_head_t clean; /* woken when extents have been cleared */
 };
 
 /* struct vtpu_reserved - the HBM that the driver keeps: page tables, images */
 struct vtpu_reserved {
-	void __iomem *mem;		/* all of it, write-combining */
+	void __iomem *mem; /* all of it, write-combining */
 	u64 bytes;
-	spinlock_t lock;		/* protects map */
-	unsigned long *map;		/* a bit for each page in use */
+	spinlock_t lock;    /* protects map */
+	unsigned long *map; /* a bit for each page in use */
 };
 
 /* ---- Admin queue (vtpu_admin.c) ---- */
@@ -132,19 +132,19 @@ struct vtpu_admin_cmd {
 
 /* struct vtpu_admin - the admin queue pair */
 struct vtpu_admin {
-	spinlock_t lock;		/* protects all below */
+	spinlock_t lock; /* protects all below */
 	void *mem;
 	dma_addr_t dma;
 	struct vtpu_sqe *sq;
 	struct vtpu_cqe *cq;
 	u32 *tail_word;
-	u32 tail, head;			/* next entry, next completion; free running */
-	u32 started;			/* all entries before this one have been started */
-	unsigned int outstanding;	/* length of running */
-	unsigned int posted;		/* of these, those with a done callback */
-	bool dead;			/* no commands now: being reset, or gone */
+	u32 tail, head;		  /* next entry, next completion; free running */
+	u32 started;		  /* all entries before this one have been started */
+	unsigned int outstanding; /* length of running */
+	unsigned int posted;	  /* of these, those with a done callback */
+	bool dead;		  /* no commands now: being reset, or gone */
 	struct list_head running;
-	struct list_head backlog;	/* posted commands that wait for room */
+	struct list_head backlog; /* posted commands that wait for room */
 	wait_queue_head_t room;
 };
 
@@ -155,8 +155,8 @@ struct vtpu_ring {
 	struct vtpu_device *vdev;
 	u32 id;
 	u8 depth_log2;
-	bool dead;			/* slot lock; entries may not be written any more */
-	u32 tail, head;			/* slot lock; next entry, next completion */
+	bool dead;	/* slot lock; entries may not be written any more */
+	u32 tail, head; /* slot lock; next entry, next completion */
 	struct vtpu_sqe *sq;
 	struct vtpu_cqe *cq;
 	u32 *tail_word;
@@ -165,19 +165,19 @@ struct vtpu_ring {
 	size_t bytes, args_bytes;
 	/* Called for each completion with the slot's lock held */
 	void (*complete)(struct vtpu_ring *ring, const struct vtpu_cqe *cqe);
-	/* Called with the slot's lock held when a reset or unbind took all entries: error says why */
+	/* Called with the slot's lock held when a reset or unbind took all entries */
 	void (*lost)(struct vtpu_ring *ring, int error, bool guilty);
 };
 
-/* struct vtpu_slot - a hardware queue id and its scheduler, which outlives all queues that use it */
+/* struct vtpu_slot - a hardware queue id and its scheduler, which outlives its queues */
 struct vtpu_slot {
 	struct vtpu_device *vdev;
 	u32 id;
 	char name[12];
 	struct drm_gpu_scheduler sched;
-	spinlock_t lock;		/* protects ring and the states that say "slot lock" */
-	struct vtpu_ring *ring;		/* NULL: no queue */
-	u64 progress;			/* the time-out handler's: VTPU_DB_PROGRESS when it last looked */
+	spinlock_t lock;	/* protects ring and the states that say "slot lock" */
+	struct vtpu_ring *ring; /* NULL: no queue */
+	u64 progress;		/* VTPU_DB_PROGRESS at the last time-out */
 };
 
 /* struct vtpu_clear - the kernel's own copy queue, which cleans freed HBM */
@@ -185,11 +185,11 @@ struct vtpu_clear {
 	struct work_struct work;
 	struct vtpu_ring ring;
 	struct completion done;
-	u32 status;			/* slot lock: enum vtpu_hw_status of the last job */
+	u32 status; /* slot lock: enum vtpu_hw_status of the last job */
 	u32 context;
 	u64 root;
-	bool up;			/* the queue exists; changed by probe, reset and the worker only */
-	bool stopped;			/* no more clearing: unbound */
+	bool up;      /* the queue exists; probe, reset and worker change it */
+	bool stopped; /* no more clearing: unbound */
 };
 
 /* ---- The device ---- */
@@ -204,7 +204,7 @@ struct vtpu_device {
 	struct vtpu_hw_geometry geometry;
 	u32 hw_version;
 	u64 caps, serial, hbm_bytes;
-	resource_size_t hbm_start;	/* CPU address of BAR2 */
+	resource_size_t hbm_start; /* CPU address of BAR2 */
 	void __iomem *regs;
 
 	struct vtpu_reserved reserved;
@@ -212,32 +212,32 @@ struct vtpu_device {
 	struct vtpu_clear clear;
 	struct vtpu_admin admin;
 
-	struct vtpu_slot *slots;	/* VTPU_SLOTS of them */
+	struct vtpu_slot *slots; /* VTPU_SLOTS of them */
 	struct workqueue_struct *submit_wq;
-	struct workqueue_struct *timeout_wq;	/* ordered: time-outs and resets, one at a time */
+	struct workqueue_struct *timeout_wq; /* ordered: time-outs and resets, one at a time */
 
 	unsigned int nvec;
 	struct vtpu_vector vectors[VTPU_MAX_VECTORS];
 
 	struct ida context_ids, program_ids, slot_ids;
 
-	struct rw_semaphore reset_sem;	/* written while the device's state is rebuilt */
+	struct rw_semaphore reset_sem; /* written while the device's state is rebuilt */
 	struct work_struct reset_work;
-	enum vtpu_device_state state;	/* written by reset only; READ_ONCE elsewhere */
+	enum vtpu_device_state state; /* written by reset only; READ_ONCE elsewhere */
 	wait_queue_head_t state_changed;
 	u32 reset_count;
 
-	struct mutex list_lock;		/* protects the lists below */
-	struct list_head vms;		/* vtpu_vm.node: address spaces that the device knows */
-	struct list_head programs;	/* vtpu_program.node: programs that it knows */
-	struct list_head host_bos;	/* vtpu_bo.host.node: buffers mapped for DMA */
+	struct mutex list_lock;	   /* protects the lists below */
+	struct list_head vms;	   /* vtpu_vm.node: address spaces that the device knows */
+	struct list_head programs; /* vtpu_program.node: programs that it knows */
+	struct list_head host_bos; /* vtpu_bo.host.node: buffers mapped for DMA */
 	struct list_head users;
 
-	struct vtpu_account used;	/* of all clients */
+	struct vtpu_account used; /* of all clients */
 	atomic_t clients;
 	atomic64_t jobs_submitted, jobs_completed, jobs_failed;
 
-	refcount_t fences;		/* hardware fences alive, plus 1 while bound (vtpu_fence.c) */
+	refcount_t fences; /* alive, plus 1 while bound (vtpu_fence.c) */
 	struct work_struct fences_work;
 };
 
@@ -248,19 +248,19 @@ struct vtpu_device {
 /* struct vtpu_file - an open file */
 struct vtpu_file {
 	struct kref ref;
-	struct vtpu_device *vdev;	/* holds a reference of drm */
-	struct mutex lock;		/* protects vm, closed, and the creation of ids */
-	struct vtpu_vm *vm;		/* made on first use */
+	struct vtpu_device *vdev; /* holds a reference of drm */
+	struct mutex lock;	  /* protects vm, closed, and the creation of ids */
+	struct vtpu_vm *vm;	  /* made on first use */
 	bool closed;
-	struct xarray queues;		/* struct vtpu_queue by id */
-	struct xarray programs;		/* struct vtpu_program by id */
+	struct xarray queues;	/* struct vtpu_queue by id */
+	struct xarray programs; /* struct vtpu_program by id */
 	struct vtpu_user *user;
 	struct vtpu_account account;
 
-	spinlock_t stats_lock;		/* protects the fields below; outside the slots' locks */
-	struct list_head live;		/* vtpu_queue.node: queues that still have a slot */
-	u64 engine_ns[2];		/* by enum vtpu_queue_kind: core time of queues that are gone */
-	u64 cycles[2];			/* the same: modelled cycles of their jobs */
+	spinlock_t stats_lock; /* protects the fields below; outside the slots' locks */
+	struct list_head live; /* vtpu_queue.node: queues that still have a slot */
+	u64 engine_ns[2];      /* core time of queues that are gone, by kind */
+	u64 cycles[2];	       /* the same: modelled cycles of their jobs */
 };
 
 /* ---- Buffers (vtpu_bo.c, vtpu_host.c) ---- */
@@ -268,25 +268,25 @@ struct vtpu_file {
 /* struct vtpu_chunk - pages of a host buffer that lie together */
 struct vtpu_chunk {
 	struct page *page;
-	u32 first;			/* of the buffer's pages */
+	u32 first; /* of the buffer's pages */
 	u8 order;
 };
 
 struct vtpu_host {
 	struct vtpu_chunk *chunks;
 	u32 nchunks;
-	struct sg_table sgt;		/* an entry for each chunk */
-	bool mapped;			/* list_lock: for DMA */
+	struct sg_table sgt; /* an entry for each chunk */
+	bool mapped;	     /* list_lock: for DMA */
 	struct list_head node;
 };
 
 struct vtpu_bo {
 	struct drm_gem_object gem;
-	struct vtpu_file *owner;	/* pays for it */
+	struct vtpu_file *owner; /* pays for it */
 	u32 region, flags;
-	char label[VTPU_MAX_LABEL];	/* gem's resv lock */
-	struct vtpu_extent *extent;	/* HBM */
-	struct vtpu_host host;		/* HOST */
+	char label[VTPU_MAX_LABEL]; /* gem's resv lock */
+	struct vtpu_extent *extent; /* HBM */
+	struct vtpu_host host;	    /* HOST */
 };
 
 #define to_vtpu_bo(obj) container_of(obj, struct vtpu_bo, gem)
@@ -295,8 +295,8 @@ struct vtpu_bo {
 
 /* struct vtpu_mapping - a mapped range; holds its buffer */
 struct vtpu_mapping {
-	struct drm_mm_node va;		/* vtpu_vm.lock */
-	struct list_head link;		/* in vtpu_vm.zapped or flushing */
+	struct drm_mm_node va; /* vtpu_vm.lock */
+	struct list_head link; /* in vtpu_vm.zapped or flushing */
 	struct vtpu_bo *bo;
 	u64 bo_offset;
 };
@@ -304,13 +304,13 @@ struct vtpu_mapping {
 struct vtpu_vm {
 	struct kref ref;
 	struct vtpu_device *vdev;
-	struct list_head node;		/* vtpu_device.list_lock */
+	struct list_head node; /* vtpu_device.list_lock */
 	u32 context;
 	u64 root;
-	struct mutex lock;		/* protects the fields below and the page tables */
+	struct mutex lock; /* protects the fields below and the page tables */
 	struct drm_mm mm;
-	struct list_head zapped;	/* unmapped, but running jobs may still use them */
-	struct list_head flushing;	/* the same, of the INVALIDATE that runs */
+	struct list_head zapped;   /* unmapped, but running jobs may still use them */
+	struct list_head flushing; /* the same, of the INVALIDATE that runs */
 	bool flush_running;
 	struct vtpu_admin_cmd flush;
 	struct work_struct flush_work, release_work;
@@ -322,7 +322,7 @@ struct vtpu_program {
 	struct kref ref;
 	struct vtpu_file *file;
 	struct vtpu_vm *vm;
-	struct list_head node;		/* vtpu_device.list_lock */
+	struct list_head node; /* vtpu_device.list_lock */
 	u32 hw_id, flags;
 	u32 width, nbases, nscalars;
 	u64 image, bytes;
@@ -339,37 +339,37 @@ struct vtpu_queue {
 	struct vtpu_slot *slot;
 	struct vtpu_ring ring;
 	struct drm_sched_entity entity;
-	struct list_head node;		/* vtpu_file.stats_lock */
+	struct list_head node; /* vtpu_file.stats_lock */
 	struct work_struct release_work;
 	u32 kind, depth;
 	u8 priority;
 	u64 core_mask, max_cycles;
 	u64 fence_context, fence_seqno;
 
-	struct mutex submit_lock;	/* one at a time arms and pushes jobs */
-	atomic_t inflight;		/* accepted and not freed, at most depth */
+	struct mutex submit_lock; /* one at a time arms and pushes jobs */
+	atomic_t inflight;	  /* accepted and not freed, at most depth */
 	wait_queue_head_t room;
 
 	/* slot lock: */
-	struct list_head pending;	/* vtpu_task.node: in the ring */
-	bool killed;			/* destroyed or closed: what is left is refused */
-	int error;			/* why jobs are refused; 0: they are not */
+	struct list_head pending; /* vtpu_task.node: in the ring */
+	bool killed;		  /* destroyed or closed: what is left is refused */
+	int error;		  /* why jobs are refused; 0: they are not */
 	struct vtpu_queue_state state;
-	u32 width;			/* cores of the running job */
-	u64 busy_seen, busy_ns;		/* VTPU_DB_BUSY_NS last read; core time */
+	u32 width;		/* cores of the running job */
+	u64 busy_seen, busy_ns; /* VTPU_DB_BUSY_NS last read; core time */
 };
 
 /* struct vtpu_fence - what the hardware signals; the outside sees only the scheduler's fences */
 struct vtpu_fence {
 	struct dma_fence base;
 	struct vtpu_device *vdev;
-	spinlock_t lock;
+	spinlock_t lock; /* of base */
 };
 
 /* struct vtpu_task_sync - what a job signals, while it is being submitted */
 struct vtpu_task_sync {
 	struct drm_syncobj *syncobj;
-	struct dma_fence_chain *chain;	/* timelines */
+	struct dma_fence_chain *chain; /* timelines */
 	u64 point;
 };
 
@@ -379,14 +379,14 @@ struct vtpu_task {
 	struct vtpu_queue *queue;
 	struct vtpu_program *program;
 	struct vtpu_fence *fence;
-	struct list_head node;		/* vtpu_queue.pending, slot lock */
-	bool posted;			/* slot lock: the fence has been initialised */
+	struct list_head node; /* vtpu_queue.pending, slot lock */
+	bool posted;	       /* slot lock: the fence has been initialised */
 	u32 flags, seq, width, args_bytes;
 	u64 tag;
 	void *args;
-	struct vtpu_task_sync *syncs;	/* until accepted */
-	struct vtpu_bo_ref *bo_refs;	/* until accepted */
-	struct drm_gem_object **bos;	/* until accepted */
+	struct vtpu_task_sync *syncs; /* until accepted */
+	struct vtpu_bo_ref *bo_refs;  /* until accepted */
+	struct drm_gem_object **bos;  /* until accepted */
 	u32 nsyncs, nbos;
 };
 

@@ -17,8 +17,7 @@ struct workqueue_struct *vtpu_wq;
 
 unsigned int vtpu_timeout_ms = 10000;
 module_param_named(timeout_ms, vtpu_timeout_ms, uint, 0444);
-MODULE_PARM_DESC(timeout_ms,
-		 "time without progress after which the driver looks after a job itself, in ms (default 10000)");
+MODULE_PARM_DESC(timeout_ms, "milliseconds without progress until the driver looks after a job");
 
 /*
  * vtpu_begin() - start of an ioctl that gives the device commands
@@ -172,9 +171,10 @@ static int map_bars(struct vtpu_device *vdev, struct pci_dev *pdev)
 
 		if (res->start && !(res->flags & IORESOURCE_UNSET))
 			continue;
-		drm_err(&vdev->drm, "BAR%d (%llu MiB) has no address: the bridge above has no room for it; "
-			"see pref64-reserve of pcie-root-port\n", bars[i],
-			(u64)pci_resource_len(pdev, bars[i]) >> 20);
+		drm_err(&vdev->drm,
+			"BAR%d (%llu MiB) has no address: the bridge above has no room for it; "
+			"see pref64-reserve of pcie-root-port\n",
+			bars[i], (u64)pci_resource_len(pdev, bars[i]) >> 20);
 		return -ENODEV;
 	}
 	if (pci_resource_len(pdev, VTPU_BAR_REGS) < VTPU_BAR0_BYTES) {
@@ -235,7 +235,7 @@ static int init_hardware(struct vtpu_device *vdev, struct pci_dev *pdev)
 static void stop(struct vtpu_device *vdev, struct pci_dev *pdev)
 {
 	if (vtpu_hw_gone(vdev) || vtpu_hw_reset(vdev))
-		drm_err(&vdev->drm, "device does not stop\n");
+		drm_err(&vdev->drm, "device does not come to rest\n");
 	pci_clear_master(pdev);
 	vtpu_irq_fini(vdev);
 	vtpu_admin_flush(vdev, -ENODEV);
@@ -264,7 +264,7 @@ static int start(struct vtpu_device *vdev, struct pci_dev *pdev)
 	if (!ret)
 		ret = vtpu_clear_start(vdev);
 	if (ret) {
-		drm_err(&vdev->drm, "device does not start (%d)\n", ret);
+		drm_err(&vdev->drm, "device does not come up (%d)\n", ret);
 		stop(vdev, pdev);
 	}
 	return ret;
@@ -331,8 +331,7 @@ static const struct pci_error_handlers vtpu_error_handlers = {
 };
 
 static const struct pci_device_id vtpu_pci_ids[] = {
-	{ PCI_DEVICE(VTPU_PCI_VENDOR_ID, VTPU_PCI_DEVICE_ID) },
-	{}
+	{ PCI_DEVICE(VTPU_PCI_VENDOR_ID, VTPU_PCI_DEVICE_ID) }, {}
 };
 MODULE_DEVICE_TABLE(pci, vtpu_pci_ids);
 

@@ -8,12 +8,12 @@
 
 #include "vtpu_device.h"
 
-static const char * const engine_name[] = {
+static const char *const engine_name[] = {
 	[VTPU_QUEUE_COMPUTE] = "compute",
 	[VTPU_QUEUE_COPY] = "copy",
 };
 
-static const char * const region_name[] = {
+static const char *const region_name[] = {
 	[VTPU_REGION_HBM] = "hbm",
 	[VTPU_REGION_HOST] = "memory",
 };

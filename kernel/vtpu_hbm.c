@@ -63,7 +63,7 @@ int vtpu_hbm_init(struct vtpu_device *vdev)
 
 static int insert(struct vtpu_hbm *hbm, struct vtpu_extent *extent, u64 bytes)
 {
-	/* Large buffers from below, aligned for large pages; small ones from above, out of their way. */
+	/* Large buffers from below, aligned for large pages; small ones from above. */
 	bool large = bytes >= VTPU_LARGE_BYTES;
 	int ret;
 
@@ -124,7 +124,7 @@ struct vtpu_extent *vtpu_hbm_alloc(struct vtpu_device *vdev, u64 bytes)
 	return extent;
 }
 
-/* vtpu_hbm_free() - give an extent back; it is cleared first, and the caller does not wait for that */
+/* vtpu_hbm_free() - give an extent back; it is cleared first, without the caller */
 void vtpu_hbm_free(struct vtpu_device *vdev, struct vtpu_extent *extent)
 {
 	struct vtpu_hbm *hbm = &vdev->hbm;
@@ -145,6 +145,7 @@ void vtpu_hbm_cleared(struct vtpu_device *vdev, struct list_head *extents)
 
 	mutex_lock(&hbm->lock);
 	list_for_each_entry_safe(extent, next, extents, link) {
+		list_del(&extent->link);
 		drm_mm_remove_node(&extent->node);
 		kfree(extent);
 		hbm->uncleared--;
@@ -177,7 +178,7 @@ u64 vtpu_hbm_largest(struct vtpu_device *vdev)
 
 /* ---- The driver's pages ---- */
 
-/* vtpu_reserved_alloc() - contiguous reserved HBM, not cleared. Return: address, 0 when there is none */
+/* vtpu_reserved_alloc() - contiguous reserved HBM, not cleared. Return: address or 0 */
 u64 vtpu_reserved_alloc(struct vtpu_device *vdev, u64 bytes)
 {
 	struct vtpu_reserved *reserved = &vdev->reserved;

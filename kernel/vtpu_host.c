@@ -13,7 +13,7 @@
 
 #include "vtpu_device.h"
 
-#define MAX_ORDER_TRIED	(VTPU_LARGE_SHIFT - PAGE_SHIFT)
+#define MAX_ORDER_TRIED (VTPU_LARGE_SHIFT - PAGE_SHIFT)
 
 static struct page *alloc_chunk(u32 pages, unsigned int *limit, unsigned int *order)
 {

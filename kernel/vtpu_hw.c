@@ -9,9 +9,9 @@
 
 #include "vtpu_device.h"
 
-#define POLL_US		200
-#define ENABLE_US	(1 * USEC_PER_SEC)
-#define RESET_US	(10 * USEC_PER_SEC)
+#define POLL_US	  200
+#define ENABLE_US (1 * USEC_PER_SEC)
+#define RESET_US  (10 * USEC_PER_SEC)
 
 /* Has the device left the bus? Reads answer with all ones then. */
 bool vtpu_hw_gone(struct vtpu_device *vdev)
@@ -80,7 +80,8 @@ int vtpu_hw_identify(struct vtpu_device *vdev)
 	if (vdev->hbm_bytes != bar || vdev->hbm_bytes % VTPU_LARGE_BYTES ||
 	    vdev->reserved.bytes % VTPU_LARGE_BYTES || !vdev->reserved.bytes ||
 	    vdev->reserved.bytes >= vdev->hbm_bytes) {
-		drm_err(drm, "device says %llu bytes of HBM, %llu of them reserved; BAR%u has %llu\n",
+		drm_err(drm,
+			"device says %llu bytes of HBM, %llu of them reserved; BAR%u has %llu\n",
 			vdev->hbm_bytes, vdev->reserved.bytes, VTPU_BAR_HBM, (u64)bar);
 		return -ENODEV;
 	}

@@ -68,7 +68,8 @@ int vtpu_irq_init(struct vtpu_device *vdev)
 
 	ret = pci_alloc_irq_vectors(pdev, vdev->nvec, vdev->nvec, PCI_IRQ_MSIX);
 	if (ret < 0) {
-		drm_err(&vdev->drm, "no %u MSI-X vectors (%d); -device vtpu,vectors=N takes fewer\n",
+		drm_err(&vdev->drm,
+			"no %u MSI-X vectors (%d); -device vtpu,vectors=N takes fewer\n",
 			vdev->nvec, ret);
 		return ret;
 	}

@@ -12,8 +12,8 @@
 
 #include "vtpu_device.h"
 
-#define REPORT_BYTES	(sizeof(struct vtpu_load_result) + \
-			 VTPU_MAX_RECORDS * sizeof(struct vtpu_load_record))
+#define REPORT_BYTES \
+	(sizeof(struct vtpu_load_result) + VTPU_MAX_RECORDS * sizeof(struct vtpu_load_record))
 
 /* ---- Life ---- */
 
@@ -184,10 +184,9 @@ static int report_to_user(const struct vtpu_program_create *args,
 	struct vtpu_load_result result = *report;
 
 	/* The device's count is not taken on trust, and the caller's room is respected. */
-	result.records = min3(result.records, args->records ? args->max_records : 0,
-			      (u32)VTPU_MAX_RECORDS);
-	if (args->result &&
-	    copy_to_user(u64_to_user_ptr(args->result), &result, sizeof(result)))
+	result.records =
+		min3(result.records, args->records ? args->max_records : 0, (u32)VTPU_MAX_RECORDS);
+	if (args->result && copy_to_user(u64_to_user_ptr(args->result), &result, sizeof(result)))
 		return -EFAULT;
 	if (result.records && copy_to_user(u64_to_user_ptr(args->records), records,
 					   result.records * sizeof(*records)))
@@ -200,10 +199,8 @@ static int check_create(struct drm_device *drm, const struct vtpu_program_create
 	struct vtpu_image_header header;
 	int ret;
 
-	if (args->pad || args->flags & ~VTPU_LOAD_FLAGS ||
-	    args->max_records > VTPU_MAX_RECORDS) {
-		drm_dbg(drm, "bad program: flags 0x%x, room for %u records\n", args->flags,
-			args->max_records);
+	if (args->pad || args->flags & ~VTPU_LOAD_FLAGS) {
+		drm_dbg(drm, "bad program: flags 0x%x\n", args->flags);
 		return -EINVAL;
 	}
 	if (args->bytes > VTPU_MAX_IMAGE_BYTES || args->max_records > VTPU_MAX_RECORDS)
@@ -297,8 +294,7 @@ static int program_create(struct vtpu_file *vfile, struct vtpu_program_create *a
 	list_add_tail(&program->node, &vdev->programs);
 	mutex_unlock(&vdev->list_lock);
 	/* Last: another thread may destroy it at once. */
-	ret = xa_alloc(&vfile->programs, &args->program, program, XA_LIMIT(1, S32_MAX),
-		       GFP_KERNEL);
+	ret = xa_alloc(&vfile->programs, &args->program, program, XA_LIMIT(1, S32_MAX), GFP_KERNEL);
 	if (ret)
 		goto err_instructions;
 	return 0;

@@ -110,8 +110,9 @@ static void queue_complete(struct vtpu_ring *ring, const struct vtpu_cqe *cqe)
 	int error = vtpu_status_errno(status);
 
 	if (!task || cqe->seq != task->seq) {
-		drm_err_ratelimited(&ring->vdev->drm, "queue %u: completion of job %u, expected %u\n",
-				    ring->id, cqe->seq, task ? task->seq : 0);
+		drm_err_ratelimited(&ring->vdev->drm,
+				    "queue %u: completion of job %u, expected %u\n", ring->id,
+				    cqe->seq, task ? task->seq : 0);
 		if (!task)
 			return;
 		status = VTPU_ST_INTERNAL;
@@ -130,7 +131,7 @@ static void queue_complete(struct vtpu_ring *ring, const struct vtpu_cqe *cqe)
 	end_task(queue, task, error);
 }
 
-/* A reset or unbind has taken the ring: @error ends its jobs, the first one's time-out that of the guilty. */
+/* A reset or unbind took the ring: @error ends its jobs, the guilty one's first as time-out. */
 static void queue_lost(struct vtpu_ring *ring, int error, bool guilty)
 {
 	struct vtpu_queue *queue = container_of(ring, struct vtpu_queue, ring);

@@ -25,10 +25,9 @@ static unsigned long long vtpu_user_quota[VTPU_QUOTAS] = {
 
 module_param_array_named(file_quota, vtpu_file_quota, ullong, NULL, 0444);
 MODULE_PARM_DESC(file_quota,
-		 "limits of one open file: HBM bytes, host bytes, queues, programs, instructions, jobs in flight; 0 is none");
+		 "of a file: HBM bytes, host bytes, queues, programs, instructions, jobs");
 module_param_array_named(user_quota, vtpu_user_quota, ullong, NULL, 0444);
-MODULE_PARM_DESC(user_quota,
-		 "limits of all files of one user, in the same order; host bytes 0 is half of the memory");
+MODULE_PARM_DESC(user_quota, "the same of all files of a user; 0 is no limit");
 
 static u64 user_limit(enum vtpu_quota what)
 {

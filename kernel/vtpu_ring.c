@@ -23,8 +23,7 @@ int vtpu_ring_alloc(struct vtpu_ring *ring, struct vtpu_device *vdev, u32 id, u8
 	ring->dead = true;
 	ring->bytes = sq + cq + PAGE_SIZE;
 	ring->args_bytes = (size_t)VTPU_ARG_SLOT_BYTES << depth_log2;
-	mem = dma_alloc_coherent(vdev->drm.dev, ring->bytes, &ring->dma,
-				 GFP_KERNEL | __GFP_NOWARN);
+	mem = dma_alloc_coherent(vdev->drm.dev, ring->bytes, &ring->dma, GFP_KERNEL | __GFP_NOWARN);
 	if (!mem)
 		return -ENOMEM;
 	ring->args = dma_alloc_coherent(vdev->drm.dev, ring->args_bytes, &ring->args_dma,

@@ -14,8 +14,8 @@
 #include "vtpu_device.h"
 
 /* Steps of recovery: how long each may take to help, and how often we look. */
-#define STEP_MS		1000
-#define LOOK_MS		5
+#define STEP_MS 1000
+#define LOOK_MS 5
 
 static struct dma_fence *run_job(struct drm_sched_job *base)
 {

@@ -15,7 +15,7 @@ static struct vtpu_device *dev_to_vtpu(struct device *dev)
 	return dev_get_drvdata(dev);
 }
 
-static const char * const state_name[] = {
+static const char *const state_name[] = {
 	[VTPU_DEVICE_OK] = "ok",
 	[VTPU_DEVICE_RESETTING] = "resetting",
 	[VTPU_DEVICE_WEDGED] = "wedged",
@@ -98,15 +98,9 @@ static ssize_t cores_show(struct device *dev, struct device_attribute *attr, cha
 static DEVICE_ATTR_RO(cores);
 
 static struct attribute *vtpu_attrs[] = {
-	&dev_attr_busy_us.attr,
-	&dev_attr_core_busy_us.attr,
-	&dev_attr_cores.attr,
-	&dev_attr_hbm_total_bytes.attr,
-	&dev_attr_hbm_used_bytes.attr,
-	&dev_attr_reset_count.attr,
-	&dev_attr_serial.attr,
-	&dev_attr_state.attr,
-	NULL,
+	&dev_attr_busy_us.attr,		&dev_attr_core_busy_us.attr,   &dev_attr_cores.attr,
+	&dev_attr_hbm_total_bytes.attr, &dev_attr_hbm_used_bytes.attr, &dev_attr_reset_count.attr,
+	&dev_attr_serial.attr,		&dev_attr_state.attr,	       NULL,
 };
 
 static const struct attribute_group vtpu_group = {

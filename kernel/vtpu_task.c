@@ -53,8 +53,7 @@ static int take_signal(struct vtpu_task_sync *to, struct drm_file *file,
 	return to->syncobj ? 0 : -ENOENT;
 }
 
-static int get_syncs(struct vtpu_task *task, struct drm_file *file,
-		     const struct vtpu_array *array)
+static int get_syncs(struct vtpu_task *task, struct drm_file *file, const struct vtpu_array *array)
 {
 	u32 i;
 	int ret;
@@ -261,7 +260,8 @@ static void show_fence(struct vtpu_task *task, struct dma_fence *fence)
 	for (i = 0; i < task->nbos; i++)
 		dma_resv_add_fence(task->bos[i]->resv, fence,
 				   task->bo_refs[i].flags & VTPU_BO_REF_WRITE ?
-					   DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
+					   DMA_RESV_USAGE_WRITE :
+					   DMA_RESV_USAGE_READ);
 	for (i = 0; i < task->nsyncs; i++) {
 		struct vtpu_task_sync *sync = &task->syncs[i];
 
@@ -279,7 +279,8 @@ static int lock_bos(struct vtpu_task *task, struct drm_exec *exec)
 	int ret = 0;
 
 	drm_exec_init(exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, task->nbos);
-	drm_exec_until_all_locked(exec) {
+	drm_exec_until_all_locked(exec)
+	{
 		ret = drm_exec_prepare_array(exec, task->bos, task->nbos, 1);
 		drm_exec_retry_on_contention(exec);
 		if (ret)
