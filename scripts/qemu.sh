@@ -45,10 +45,28 @@ fetch()
 	echo "$dsc"
 }
 
-# overlay: our files into the source tree, each only if its content differs
+# patched SRC: the files that our patches touch, made anew from their originals, which are kept beside the tree
+patched()
+{
+	local keep=$1/../pristine new=$1/../patched file
+	sed -n "s|^+++ b/||p" qemu-device/patches/*.patch | sort -u | while read -r file; do
+		[ -e "$keep/$file" ] || { mkdir -p "$keep/${file%/*}" && cp -p "$1/$file" "$keep/$file"; }
+	done
+	rm -rf "$new"
+	cp -rp "$keep" "$new"
+	for file in qemu-device/patches/*.patch; do
+		quietly "$log/qemu-patch.log" patch -d "$new" -p1 --fuzz=3 -i "$TOP/$file" ||
+			die "$file does not apply to this QEMU"
+	done
+	rsync -rc --exclude='*.orig' "$new/" "$1/"
+}
+
+# overlay SRC: our changes and our files into the source tree, each only if its content differs, so that ninja
+# builds what they touch and no more
 overlay()
 {
 	local to=$1/hw/misc/vtpu
+	patched "$1"
 	mkdir -p "$to/uapi" "$1/tests/qtest/vtpu"
 	rsync -rc --delete --exclude=/patches --exclude='build.mk' --exclude=/devices.mak --exclude=/lists.txt \
 		--exclude=/uapi --filter='P /trace-events' qemu-device/ "$to/"
@@ -61,24 +79,29 @@ overlay()
 	put "$1/configs/devices/x86_64-softmmu/vtpu.mak" <qemu-device/devices.mak
 }
 
-# prepare DSC TREE: unpack and patch
+# prepare DSC TREE: unpack
 prepare()
 {
 	note UNPACK "$(basename "$1" .dsc)"
 	rm -rf "$2" && mkdir -p "$2"
 	quietly "$log/qemu-unpack.log" dpkg-source --no-check -x "$1" "$2/src"
-	quietly "$log/qemu-patch.log" patch -d "$2/src" -p1 --fuzz=3 -i "$TOP/qemu-device/patches/qemu-10.0.patch"
 }
 
 run_configure() { (cd "$1/build" && ../src/configure "${configure_options[@]}"); }
 
-# tree: the cached tree with the overlay of this checkout, configured
-tree()
+# name: of the cached tree, by all that went into it except the overlay
+name()
 {
 	local dsc
 	dsc=$(fetch)
-	tree=$home/$(basename "$dsc" .dsc)-$(cat "$dsc" qemu-device/patches/*.patch qemu-device/devices.mak - \
-		<<<"${configure_options[*]}" | key)
+	echo "$(basename "$dsc" .dsc)-$(cat "$dsc" qemu-device/devices.mak - <<<"${configure_options[*]}" | key)"
+}
+
+# tree: the cached tree with the overlay of this checkout, configured
+tree()
+{
+	local dsc=$home/dsc/${tree%-*}.dsc
+	tree=$home/$tree
 	[ -e "$tree/src/.prepared" ] || { prepare "$dsc" "$tree" && touch "$tree/src/.prepared"; }
 	overlay "$tree/src"
 	if [ ! -e "$tree/build/build.ninja" ]; then
@@ -131,8 +154,13 @@ source_folder()
 }
 
 case ${1:-} in
-build) with_lock qemu build ;;
-qtest) with_lock qemu qtest ;;
-source) with_lock qemu source_folder ;;
+build | qtest | source)
+	tree=$(with_lock qemu-source name | tail -n 1)
+	case $1 in
+	build) with_lock "$tree" build ;;
+	qtest) with_lock "$tree" qtest ;;
+	source) with_lock "$tree" source_folder ;;
+	esac
+	;;
 *) sed -n '3,9s/^# \{0,1\}//p' "$0" && exit 2 ;;
 esac
