@@ -118,15 +118,11 @@ static bool add_member(struct vtpu_finder *f, uint32_t join, const struct vtpu_a
 	return true;
 }
 
-/*
- * Make one list entry of the found accesses: the access itself when there is one, else a join.
- * Return: false without memory.
- */
+/* One list entry for all found accesses: the access itself when there is one, else a join. */
 static bool fold_found(struct vtpu_finder *f, const struct vtpu_box *range, uint32_t *list)
 {
 	uint32_t join, access;
 
-	*list = 0;
 	if (!f->nfound)
 		return true;
 	if (f->nfound == 1)
@@ -145,13 +141,16 @@ static bool fold_found(struct vtpu_finder *f, const struct vtpu_box *range, uint
 	return vtpu_list_add(&f->lists, list, access);
 }
 
-/* Gather the accesses of one kind of list in the segments of a range, each once. */
+/*
+ * Gather the accesses of one kind of list in the segments of a range, each
+ * once. Those of the current instruction stay apart: it will wait for the fold.
+ */
 static bool gather(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *range,
 		   bool writers, bool *full)
 {
 	struct vtpu_cursor c = vtpu_memory_find(m, range->start);
 
-	f->nfound = 0;
+	f->nfound = f->nown = 0;
 	f->serial++;
 	*full = true;
 	do {
@@ -166,10 +165,26 @@ static bool gather(struct vtpu_finder *f, struct vtpu_memory *m, const struct vt
 			if (a->seen == f->serial)
 				continue;
 			a->seen = f->serial;
-			if (!add_found(f, f->lists.cell[i].access))
+			if (a->node == f->place)
+				f->own[f->nown++] = f->lists.cell[i].access;
+			else if (!add_found(f, f->lists.cell[i].access))
 				return false;
 		}
 	} while (vtpu_memory_next(m, &c));
+	return true;
+}
+
+/* The list that takes the place of all writers', or readers', in a range. */
+static bool fold_lists(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *range,
+		       bool writers, bool *full, uint32_t *list, uint16_t *n)
+{
+	*list = 0;
+	if (!gather(f, m, range, writers, full) || !fold_found(f, range, list))
+		return false;
+	for (uint32_t i = 0; i < f->nown; i++)
+		if (!vtpu_list_add(&f->lists, list, f->own[i]))
+			return false;
+	*n = (uint16_t)((f->nfound != 0) + f->nown);
 	return true;
 }
 
@@ -177,27 +192,21 @@ static bool gather(struct vtpu_finder *f, struct vtpu_memory *m, const struct vt
 static bool fold(struct vtpu_finder *f, struct vtpu_memory *m, int64_t start, int64_t end,
 		 const struct vtpu_box *like)
 {
+	struct vtpu_segment folded = { .start = start }, *s;
 	struct vtpu_box range = *like;
-	struct vtpu_segment *s;
-	uint32_t writers, readers;
-	bool full;
 
 	range.start = start;
 	range.end = end;
 	range.run = (uint64_t)(end - start);
 	range.ndim = 0;
-	if (!gather(f, m, &range, true, &full) || !fold_found(f, &range, &writers) ||
-	    !gather(f, m, &range, false, &full) || !fold_found(f, &range, &readers))
+	if (!fold_lists(f, m, &range, true, &folded.full, &folded.writers, &folded.nwriters) ||
+	    !fold_lists(f, m, &range, false, &folded.full, &folded.readers, &folded.nreaders))
 		return false;
 	vtpu_memory_join(m, &f->lists, start, end);
 	s = vtpu_memory_at(m, vtpu_memory_find(m, start));
 	vtpu_list_clear(&f->lists, &s->writers);
 	vtpu_list_clear(&f->lists, &s->readers);
-	s->writers = writers;
-	s->readers = readers;
-	s->nwriters = writers != 0;
-	s->nreaders = readers != 0;
-	s->full = full;
+	*s = folded;
 	return true;
 }
 
@@ -205,7 +214,8 @@ static bool fold(struct vtpu_finder *f, struct vtpu_memory *m, int64_t start, in
 
 /** struct view - what an access meets */
 struct view {
-	int64_t start, end; /* of the segments */
+	struct vtpu_cursor at; /* the first segment */
+	int64_t start, end;    /* of the segments */
 	uint32_t segments;
 	bool full;	/* all of them */
 	bool long_list; /* one is as long as a list may be */
@@ -213,7 +223,7 @@ struct view {
 };
 
 static bool look_at_list(struct vtpu_finder *f, const struct vtpu_box *box, uint32_t list,
-			 bool writers, struct view *view)
+			 bool may_warm, struct view *view)
 {
 	for (; list; list = f->lists.cell[list].next) {
 		struct vtpu_access *a = &f->lists.access[f->lists.cell[list].access];
@@ -225,7 +235,7 @@ static bool look_at_list(struct vtpu_finder *f, const struct vtpu_box *box, uint
 				       (uint8_t)vtpu_box_overlap(&a->box, box);
 		if (a->verdict == VTPU_OVERLAP_NO)
 			continue;
-		if (writers && !a->join && !a->predicated && !view->written)
+		if (may_warm && !a->join && !a->predicated && !view->written)
 			view->written = vtpu_box_contains(&a->box, box);
 		if (a->node != f->place && !add_found(f, f->lists.cell[list].access))
 			return false;
@@ -240,7 +250,7 @@ static bool look(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu
 	const struct vtpu_segment *s = vtpu_memory_at(m, c);
 	bool more;
 
-	*view = (struct view){ .start = s->start, .full = true };
+	*view = (struct view){ .at = c, .start = s->start, .full = true };
 	f->nfound = 0;
 	f->serial++;
 	do {
@@ -248,7 +258,7 @@ static bool look(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu
 		view->full = view->full && s->full;
 		view->long_list = view->long_list ||
 				  (box->write ? s->nwriters : s->nreaders) >= MOST_LISTED;
-		if (!look_at_list(f, box, s->writers, true, view) ||
+		if (!look_at_list(f, box, s->writers, !s->full, view) ||
 		    (box->write && !look_at_list(f, box, s->readers, false, view)))
 			return false;
 		more = vtpu_memory_next(m, &c);
@@ -261,10 +271,11 @@ static bool look(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu
 
 /* ---- Noting ------------------------------------------------------------------------- */
 
-static bool note_read(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *box)
+static bool note_read(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *box,
+		      const struct view *view)
 {
-	struct vtpu_cursor c = vtpu_memory_find(m, box->start);
 	uint32_t access = vtpu_access_new(&f->lists, box, f->place);
+	struct vtpu_cursor c = view->at;
 
 	if (!access)
 		return false;
@@ -296,36 +307,45 @@ static void drop_covered(struct vtpu_finder *f, uint32_t *link, uint16_t *n,
 	}
 }
 
+static bool replace_segment(struct vtpu_finder *f, struct vtpu_segment *s, uint32_t access,
+			    bool full)
+{
+	vtpu_list_clear(&f->lists, &s->writers);
+	vtpu_list_clear(&f->lists, &s->readers);
+	s->nwriters = 1;
+	s->nreaders = 0;
+	s->full = full;
+	return vtpu_list_add(&f->lists, &s->writers, access);
+}
+
 static bool note_write(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *box,
-		       bool full)
+		       const struct view *view)
 {
 	const bool predicated = f->insn->flags & VTPU_INSN_PRED;
-	uint32_t access;
-	struct vtpu_cursor c;
+	uint32_t access = vtpu_access_new(&f->lists, box, f->place);
+	struct vtpu_cursor c = view->at;
 
-	if (!vtpu_memory_cut(m, &f->lists, box->start) || !vtpu_memory_cut(m, &f->lists, box->end))
-		return false;
-	access = vtpu_access_new(&f->lists, box, f->place);
 	if (!access)
 		return false;
 	f->lists.access[access].predicated = predicated;
-	if (!box->ndim)
-		vtpu_memory_join(m, &f->lists, box->start, box->end);
-	c = vtpu_memory_find(m, box->start);
+	if (view->start != box->start || view->end != box->end) {
+		if (!vtpu_memory_cut(m, &f->lists, box->start) ||
+		    !vtpu_memory_cut(m, &f->lists, box->end))
+			return false;
+		c = vtpu_memory_find(m, box->start);
+	}
+	if (!box->ndim) {
+		if (view->segments > 1)
+			vtpu_memory_join(m, &f->lists, box->start, box->end);
+		return replace_segment(f, vtpu_memory_at(m, c), access, view->full || !predicated);
+	}
 	do {
 		struct vtpu_segment *s = vtpu_memory_at(m, c);
 
 		if (s->start >= box->end)
 			break;
-		if (box->ndim) {
-			drop_covered(f, &s->writers, &s->nwriters, box);
-			drop_covered(f, &s->readers, &s->nreaders, box);
-		} else {
-			vtpu_list_clear(&f->lists, &s->writers);
-			vtpu_list_clear(&f->lists, &s->readers);
-			s->nwriters = s->nreaders = 0;
-			s->full = full || !predicated;
-		}
+		drop_covered(f, &s->writers, &s->nwriters, box);
+		drop_covered(f, &s->readers, &s->nreaders, box);
 		if (!vtpu_list_add(&f->lists, &s->writers, access))
 			return false;
 		s->nwriters++;
@@ -383,7 +403,7 @@ static bool access_memory(struct vtpu_finder *f, struct vtpu_memory *m, const st
 		return false;
 	if (box->space == VTPU_SPACE_VMEM)
 		note_warmth(f, box, &view);
-	return box->write ? note_write(f, m, box, view.full) : note_read(f, m, box);
+	return box->write ? note_write(f, m, box, &view) : note_read(f, m, box, &view);
 }
 
 /* The memory of a box, set up when first used; NULL with *@ok when nothing ever writes there. */

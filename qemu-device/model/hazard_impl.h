@@ -42,6 +42,8 @@ struct vtpu_finder {
 	uint32_t mark_room;
 	uint32_t *found; /* accesses that conflict with the current one */
 	uint32_t nfound, found_room;
+	uint32_t own[VTPU_MAX_BOXES]; /* earlier accesses of the current instruction */
+	uint32_t nown;
 	uint32_t serial; /* of the current comparison, join or walk */
 
 	/* The instruction that is looked at */

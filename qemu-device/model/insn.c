@@ -60,37 +60,55 @@ static uint64_t get(const struct vtpu_insn *insn, uint32_t offset, unsigned int 
 	}
 }
 
-static enum vtpu_hw_status check_fields(const struct vtpu_isa_op *op, const struct vtpu_insn *insn,
-					struct vtpu_load_record *r)
+static enum vtpu_hw_status check_fields(const struct vtpu_insn_env *env, unsigned int row,
+					const struct vtpu_insn *insn, struct vtpu_load_record *r)
 {
-	for (const struct vtpu_isa_field *f = op->fields; f->bytes; f++) {
-		for (unsigned int i = 0; i < f->count; i++) {
-			uint32_t offset = f->offset + i * f->step;
-			uint64_t value = get(insn, offset, f->bytes);
+	for (unsigned int i = env->first[row]; i < env->first[row + 1]; i++) {
+		const struct vtpu_insn_limit *f = &env->limit[i];
+		uint64_t value = get(insn, f->offset, f->bytes);
 
-			if (f->types) {
-				if (value > 31 || !(f->types >> value & 1))
-					return bad_field(r, offset, value, f->types);
-			} else if (value < f->min || value > f->max) {
-				return bad_field(r, offset, value,
-						 value < f->min ? f->min : f->max);
-			} else if (value > f->built) {
-				return unsupported(r, offset, value);
-			}
+		if (f->types) {
+			if (value > 31 || !(f->types >> value & 1))
+				return bad_field(r, f->offset, value, f->types);
+		} else if (value < f->min || value > f->max) {
+			return bad_field(r, f->offset, value, value < f->min ? f->min : f->max);
+		} else if (value > f->built) {
+			return unsupported(r, f->offset, value);
 		}
 	}
 	return VTPU_ST_OK;
 }
 
+/* One field of a row, or one element of an array. */
+static void add_field(struct vtpu_insn_env *env, unsigned int row, const struct vtpu_isa_field *f,
+		      uint32_t offset)
+{
+	memset((uint8_t *)env->used[row] + offset - FIELD(payload), 0xff, f->bytes);
+	if (!f->types && !f->min && f->built == UINT64_MAX)
+		return;
+	env->limit[env->first[row + 1]++] = (struct vtpu_insn_limit){
+		.min = f->min,
+		.max = f->max,
+		.built = f->built,
+		.types = f->types,
+		.offset = (uint8_t)offset,
+		.bytes = f->bytes,
+	};
+}
+
 void vtpu_insn_env_init(struct vtpu_insn_env *env)
 {
+	memset(env->row, 0, sizeof(env->row));
 	memset(env->used, 0, sizeof(env->used));
-	for (unsigned int row = 0; row < VTPU_ISA_BUILT; row++)
+	for (unsigned int row = 0; row < VTPU_ISA_OPS; row++)
+		env->row[vtpu_isa_table[row].opcode] = (uint8_t)(row + 1);
+	env->first[0] = 0;
+	for (unsigned int row = 0; row < VTPU_ISA_BUILT; row++) {
+		env->first[row + 1] = env->first[row];
 		for (const struct vtpu_isa_field *f = vtpu_isa_table[row].fields; f->bytes; f++)
 			for (unsigned int i = 0; i < f->count; i++)
-				memset((uint8_t *)env->used[row] + f->offset + i * f->step -
-					       FIELD(payload),
-				       0xff, f->bytes);
+				add_field(env, row, f, f->offset + i * f->step);
+	}
 }
 
 static enum vtpu_hw_status check_unused(const uint64_t *used, const struct vtpu_insn *insn,
@@ -541,19 +559,20 @@ enum vtpu_hw_status vtpu_insn_check(const struct vtpu_insn_env *env, const struc
 				    uint32_t unit, struct vtpu_boxes *boxes,
 				    struct vtpu_load_record *r)
 {
-	const struct vtpu_isa_op *op = vtpu_isa_find(insn->opcode);
+	const unsigned int row = env->row[insn->opcode] - 1u;
+	const struct vtpu_isa_op *op;
 	enum vtpu_hw_status st;
 	struct vtpu_cost cost;
 
-	if (!op)
+	if (row >= VTPU_ISA_OPS)
 		return bad_field(r, FIELD(opcode), insn->opcode, 0);
+	op = &vtpu_isa_table[row];
 	if (insn->unit != unit || op->unit != unit)
 		return bad_field(r, FIELD(unit), insn->unit, op->unit != unit ? op->unit : unit);
-	if (!op->fields)
+	if (row >= VTPU_ISA_BUILT)
 		return unsupported(r, FIELD(opcode), insn->opcode);
-	if ((st = check_sync(env, op, insn, r)) || (st = check_fields(op, insn, r)) ||
-	    (st = check_unused(env->used[op - vtpu_isa_table], insn, r)) ||
-	    (st = check_shape(env, insn, r)))
+	if ((st = check_sync(env, op, insn, r)) || (st = check_fields(env, row, insn, r)) ||
+	    (st = check_unused(env->used[row], insn, r)) || (st = check_shape(env, insn, r)))
 		return st;
 	vtpu_insn_boxes(insn, boxes);
 	st = check_operands(env, insn, boxes, r);

@@ -38,11 +38,22 @@ struct vtpu_insn_env {
 	uint32_t nbases;
 	const struct vtpu_image_base *base;
 	uint64_t const_bytes;
-	/** @used: bits of the payload that an opcode may set; by row of the table */
+	/** @row: by opcode: row of the table plus 1; 0: no such opcode */
+	uint8_t row[256];
+	/** @used: by row: bits of the payload that the opcode may set */
 	uint64_t used[16][12];
+	/** @limit: fields that not every value will do for, row after row */
+	struct vtpu_insn_limit {
+		uint64_t min, max, built;
+		uint32_t types; /* not 0: one of these values, as bits */
+		uint8_t offset;
+		uint8_t bytes;
+	} limit[160];
+	/** @first: by row: its first limit; the next row's ends them */
+	uint8_t first[17];
 };
 
-/** vtpu_insn_env_init() - fill in @used; the other fields are the caller's */
+/** vtpu_insn_env_init() - prepare the table's part; the other fields are the caller's */
 void vtpu_insn_env_init(struct vtpu_insn_env *env);
 
 /**

@@ -87,7 +87,7 @@ static const struct vtpu_isa_field reduce_fields[] = {
 static const struct vtpu_isa_field softmax_fields[] = { MATRIX, ANY(rows.imm[0]), END };
 static const struct vtpu_isa_field transpose_fields[] = { MATRIX, END };
 
-const struct vtpu_isa_op vtpu_isa_table[] = {
+const struct vtpu_isa_op vtpu_isa_table[VTPU_ISA_OPS] = {
 	{ VTPU_OP_NOP,		VTPU_UNIT_CTL, 0,   nop_fields },
 	{ VTPU_OP_HALT,		VTPU_UNIT_CTL, 0,   value_fields },
 	{ VTPU_OP_BARRIER,	VTPU_UNIT_CTL, 0,   barrier_fields },
@@ -125,15 +125,8 @@ const struct vtpu_isa_op vtpu_isa_table[] = {
 	{ VTPU_OP_SEND,		VTPU_UNIT_ICI, 0, NULL },
 	{ VTPU_OP_BCAST,	VTPU_UNIT_ICI, 0, NULL },
 };
-/* clang-format on */
 
-const struct vtpu_isa_op *vtpu_isa_find(uint8_t opcode)
-{
-	for (unsigned int row = 0; row < sizeof(vtpu_isa_table) / sizeof(vtpu_isa_table[0]); row++)
-		if (vtpu_isa_table[row].opcode == opcode)
-			return &vtpu_isa_table[row];
-	return NULL;
-}
+/* clang-format on */
 
 unsigned int vtpu_isa_epilogue_args(uint32_t op)
 {

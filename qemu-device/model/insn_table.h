@@ -40,13 +40,11 @@ struct vtpu_isa_op {
 	const struct vtpu_isa_field *fields;
 };
 
-/* The built opcodes come first. */
+/* Rows of the table; the built opcodes come first. */
 #define VTPU_ISA_BUILT 11
+#define VTPU_ISA_OPS   35
 
-extern const struct vtpu_isa_op vtpu_isa_table[];
-
-/** vtpu_isa_find() - row of an opcode, or NULL */
-const struct vtpu_isa_op *vtpu_isa_find(uint8_t opcode);
+extern const struct vtpu_isa_op vtpu_isa_table[VTPU_ISA_OPS];
 
 #define VTPU_ISA_BIT(type) (1u << (type))
 #define VTPU_ISA_FLOATS	   (VTPU_ISA_BIT(VTPU_TYPE_F32) | VTPU_ISA_BIT(VTPU_TYPE_BF16))

@@ -6,9 +6,11 @@ $(eval $(call test,tests/unit/test_pool,tests/unit/test_pool.c,libmodel.a))
 $(eval $(call test,tests/unit/test_exec,tests/unit/test_exec.c,libmodel.a))
 $(eval $(call test,tests/unit/test_kernels,tests/unit/test_kernels.c tests/unit/avx512_portable.c,libmodel.a))
 include tests/unit/chip.mk
+include tests/unit/loader.mk
 
 # libvtpu's program layer: text form, reports, builders
 $(eval $(call test,tests/unit/test_asm,tests/unit/test_asm.c,libvtpu.a libmodel.a,asan))
 $(eval $(call test,tests/unit/test_reports,tests/unit/test_reports.c,libvtpu.a libmodel.a,asan))
 $(eval $(call test,tests/unit/test_numerics,tests/unit/test_numerics.c,libmodel.a))
 $(eval $(call test,tests/unit/test_ref_bounds,tests/unit/test_ref_bounds.c tests/reference/ref_ops.c,libmodel.a))
+$(eval $(call test,tests/unit/test_ops,tests/unit/test_ops.c,libvtpu.a libmodel.a -ldrm -lnuma))

@@ -1,0 +1,630 @@
+// SPDX-License-Identifier: MIT
+/*
+ * test_hazard.c - hazard graph and race reports against a slow, plain answer.
+ *
+ * The plain answer marks every byte that an instruction reads or writes, takes
+ * each pair of instructions whose bytes conflict, and asks whether the graph
+ * has a path between them and whether the rule for semaphores orders them on
+ * every core. Random small programs, and the cases that are easy to get wrong.
+ */
+#include "clock.h"
+#include "preset.h"
+#include "program.h"
+#include "random_program.h"
+#include "tap.h"
+
+#define MOST	 512 /* instances of a program here */
+#define MEMORY	 RANDOM_BYTES
+#define MEMORIES 4 /* VMEM, SMEM, HBM base 0 and 1 */
+
+static struct vtpu_hw_geometry geometry;
+static struct vtpu_load_record records[VTPU_MAX_RECORDS];
+static struct vtpu_load_result result;
+
+static struct vtpu_program *load(const void *image, size_t bytes, uint32_t flags)
+{
+	struct vtpu_load_request req = { .image = image,
+					 .bytes = bytes,
+					 .geometry = &geometry,
+					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16,
+					 .flags = flags };
+	struct vtpu_program *program;
+
+	vtpu_program_load(&req, &program, &result, records);
+	return program;
+}
+
+/* ---- Bytes, found by walking the fields ------------------------------------------ */
+
+#define WORDS (MEMORIES * MEMORY / 64)
+
+static uint64_t reads[MOST][WORDS],
+	writes[MOST][WORDS]; /* a bit for each byte; by instruction of the text */
+
+static void touch(uint8_t *memory, int64_t at, uint32_t bytes, uint8_t how)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		memory[at + i] |= how;
+}
+
+static void touch_dma(uint8_t (*memory)[MEMORY], const struct vtpu_insn_dma *x, bool dst)
+{
+	static const uint8_t of_space[] = { 0, 2, 1 };
+	uint64_t addr = dst ? x->dst : x->src;
+	uint32_t element = ib_type_bytes(dst ? x->dst_type : x->src_type), n[5], k[5];
+	uint8_t *m = memory[of_space[VTPU_ADDR_SPACE(addr)] + VTPU_ADDR_BASE(addr)];
+
+	for (int d = 0; d < 5; d++)
+		n[d] = x->count[d] + (dst && d < 4 ? x->pad_before[d] + x->pad_after[d] : 0);
+	for (k[4] = 0; k[4] < n[4]; k[4]++)
+		for (k[3] = 0; k[3] < n[3]; k[3]++)
+			for (k[2] = 0; k[2] < n[2]; k[2]++)
+				for (k[1] = 0; k[1] < n[1]; k[1]++)
+					for (k[0] = 0; k[0] < n[0]; k[0]++) {
+						int64_t at = (int64_t)VTPU_ADDR_OFFSET(addr);
+
+						for (int d = 0; d < 5; d++)
+							at += (int64_t)k[d] *
+							      (dst ? x->dst_stride[d] :
+								     x->src_stride[d]);
+						touch(m, at, element, dst ? 2 : 1);
+					}
+}
+
+static void touch_matrix(uint8_t *m, uint32_t addr, uint32_t rows, uint32_t cols, uint32_t pitch,
+			 uint32_t element, uint8_t how)
+{
+	for (uint32_t i = 0; i < rows; i++)
+		touch(m, addr + (int64_t)i * pitch, cols * element, how);
+}
+
+static void touch_mxu(uint8_t *m, const struct vtpu_insn_mxu *x)
+{
+	uint32_t a = ib_type_bytes(x->a_type), b = ib_type_bytes(x->b_type);
+
+	for (uint32_t g = 0; g < x->g; g++)
+		for (uint32_t k = 0; k < x->k; k++) {
+			for (uint32_t i = 0; i < x->m; i++)
+				touch(m,
+				      x->a + (int64_t)g * x->a_gstride +
+					      (x->mode & VTPU_MXU_TRANS_A ? k * x->lda + i * a :
+									    i * x->lda + k * a),
+				      a, 1);
+			for (uint32_t j = 0; j < x->n; j++)
+				touch(m,
+				      x->b + (int64_t)g * x->b_gstride +
+					      (x->mode & VTPU_MXU_TRANS_B ? j * x->ldb + k * b :
+									    k * x->ldb + j * b),
+				      b, 1);
+		}
+	if (x->mode & VTPU_MXU_ACCUMULATE)
+		touch_matrix(m, x->c, x->m, x->n, x->ldc, 4, 1);
+	if (x->epi_op[0] == VTPU_EPI_BIAS)
+		touch(m, x->epi_arg[0], 4 * x->n, 1);
+	touch_matrix(m, x->d, x->m, x->n, x->ldd, ib_type_bytes(x->d_type), 2);
+}
+
+static void touch_ew(uint8_t *m, const struct vtpu_insn_ew *x)
+{
+	for (uint32_t i = 0; i < x->nin; i++) {
+		bool rows = x->in_bcast[i] == VTPU_BCAST_FULL || x->in_bcast[i] == VTPU_BCAST_COL;
+		bool cols = x->in_bcast[i] == VTPU_BCAST_FULL || x->in_bcast[i] == VTPU_BCAST_ROW;
+
+		touch_matrix(m, x->in[i].addr, rows ? x->rows : 1, cols ? x->cols : 1,
+			     x->in[i].pitch, 4, 1);
+	}
+	touch_matrix(m, x->out[0].addr, x->rows, x->cols, x->out[0].pitch, 4, 2);
+}
+
+static void touch_rows(uint8_t *m, const struct vtpu_insn_rows *x, uint8_t opcode)
+{
+	uint32_t rows = x->rows, cols = x->cols, element = ib_type_bytes(x->out_type);
+
+	touch_matrix(m, x->in, rows, cols, x->in_pitch, element, 1);
+	if (opcode == VTPU_OP_TRANSPOSE)
+		touch_matrix(m, x->out, cols, rows, x->out_pitch, element, 2);
+	else if (opcode == VTPU_OP_REDUCE)
+		touch_matrix(m, x->out, x->axis ? rows : 1, x->axis ? 1 : cols, x->out_pitch,
+			     element, 2);
+	else
+		touch_matrix(m, x->out, rows, cols, x->out_pitch, element, 2);
+}
+
+static void touch_insn(uint8_t (*memory)[MEMORY], const struct vtpu_insn *insn)
+{
+	memset(memory, 0, MEMORIES * MEMORY);
+	if (insn->flags & VTPU_INSN_PRED)
+		touch(memory[1], 4 * insn->wait[0].pad, 4, 1);
+	switch (insn->opcode) {
+	case VTPU_OP_COPY:
+		touch_dma(memory, &insn->payload.dma, false);
+		/* fall through */
+	case VTPU_OP_FILL:
+		touch_dma(memory, &insn->payload.dma, true);
+		break;
+	case VTPU_OP_MATMUL:
+		touch_mxu(memory[0], &insn->payload.mxu);
+		break;
+	case VTPU_OP_EW:
+		touch_ew(memory[0], &insn->payload.ew);
+		break;
+	case VTPU_OP_REDUCE:
+	case VTPU_OP_SOFTMAX:
+	case VTPU_OP_TRANSPOSE:
+		touch_rows(memory[0], &insn->payload.rows, insn->opcode);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- The plain answer --------------------------------------------------------------- */
+
+static bool conflict[MOST][MOST];     /* instructions of the text */
+static bool path[2 * MOST][2 * MOST]; /* nodes */
+static bool before[MOST][MOST];	      /* instances, by (core, text): surely in this order */
+
+static uint32_t text_of(const struct vtpu_program *p, uint32_t unit, uint32_t index)
+{
+	for (uint32_t u = 0; u < unit; u++)
+		index += p->count[u];
+	return index;
+}
+
+static const struct vtpu_insn *insn_of(const struct vtpu_program *p, uint32_t text, uint32_t *unit,
+				       uint32_t *index)
+{
+	for (*unit = 0; text >= p->count[*unit]; ++*unit)
+		text -= p->count[*unit];
+	*index = text;
+	return &p->text[*unit][text];
+}
+
+static void find_conflicts(const struct vtpu_program *p, uint32_t n)
+{
+	uint32_t unit, index;
+
+	memset(reads, 0, sizeof(reads));
+	memset(writes, 0, sizeof(writes));
+	for (uint32_t i = 0; i < n; i++) {
+		static uint8_t memory[MEMORIES][MEMORY];
+		const uint8_t *byte = memory[0];
+
+		touch_insn(memory, insn_of(p, i, &unit, &index));
+		for (uint32_t k = 0; k < MEMORIES * MEMORY; k++) {
+			reads[i][k / 64] |= (uint64_t)(byte[k] & 1) << k % 64;
+			writes[i][k / 64] |= (uint64_t)(byte[k] >> 1) << k % 64;
+		}
+	}
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < n; j++) {
+			uint64_t met = 0;
+
+			for (uint32_t k = 0; k < WORDS; k++)
+				met |= (writes[i][k] & (reads[j][k] | writes[j][k])) |
+				       (reads[i][k] & writes[j][k]);
+			conflict[i][j] = met;
+		}
+}
+
+static void close_over(bool *matrix, uint32_t n, uint32_t row)
+{
+	for (uint32_t k = 0; k < n; k++)
+		for (uint32_t i = 0; i < n; i++)
+			if (matrix[i * row + k])
+				for (uint32_t j = 0; j < n; j++)
+					matrix[i * row + j] |= matrix[k * row + j];
+}
+
+static void find_paths(const struct vtpu_program *p)
+{
+	memset(path, 0, sizeof(path));
+	for (uint32_t i = 0; i < p->nodes; i++)
+		for (uint32_t s = p->succ_start[i]; s < p->succ_start[i + 1]; s++)
+			path[i][p->succ[s]] = true;
+	close_over(&path[0][0], p->nodes, 2 * MOST);
+}
+
+/* Increments of semaphore @sem of core @core by instance (@c, @i) */
+static uint32_t adds(const struct vtpu_program *p, uint32_t c, uint32_t i, uint32_t core,
+		     uint32_t sem)
+{
+	uint32_t unit, index, sum = 0;
+	const struct vtpu_insn *insn = insn_of(p, i, &unit, &index);
+
+	for (int s = 0; s < 2; s++)
+		if (insn->flags & VTPU_INSN_SIGNAL0 << s && insn->signal[s].sem == sem &&
+		    (c + insn->signal[s].core) % p->width == core)
+			sum += insn->signal[s].inc;
+	return sum;
+}
+
+/* The rule, word for word */
+static bool precedes(const struct vtpu_program *p, uint32_t n, uint32_t c, uint32_t s,
+		     uint32_t core, const struct vtpu_wait *wait)
+{
+	uint64_t others = 0;
+	uint32_t unit, index, u, x;
+
+	if (!adds(p, c, s, core, wait->sem))
+		return false;
+	insn_of(p, s, &unit, &index);
+	for (uint32_t oc = 0; oc < p->width; oc++)
+		for (uint32_t o = 0; o < n; o++) {
+			insn_of(p, o, &u, &x);
+			if (!(oc == c && u == unit && x >= index))
+				others += adds(p, oc, o, core, wait->sem);
+		}
+	return others < wait->value;
+}
+
+static void find_order(const struct vtpu_program *p, uint32_t n)
+{
+	uint32_t unit, index, u, x;
+
+	memset(before, 0, sizeof(before));
+	for (uint32_t core = 0; core < p->width; core++)
+		for (uint32_t j = 0; j < n; j++) {
+			const struct vtpu_insn *insn = insn_of(p, j, &unit, &index);
+
+			if (index)
+				before[core * n + j - 1][core * n + j] = true;
+			for (int w = 0; w < 2; w++)
+				if (insn->flags & VTPU_INSN_WAIT0 << w)
+					for (uint32_t c = 0; c < p->width; c++)
+						for (uint32_t s = 0; s < n; s++)
+							if (precedes(p, n, c, s, core,
+								     &insn->wait[w]))
+								before[c * n + s][core * n + j] =
+									true;
+		}
+	/* A barrier on one core comes after what comes before it on any core. */
+	for (int round = 0; round < 8; round++) {
+		close_over(&before[0][0], p->width * n, MOST);
+		for (uint32_t j = 0; j < n; j++) {
+			if (insn_of(p, j, &unit, &index)->opcode != VTPU_OP_BARRIER)
+				continue;
+			for (uint32_t c = 0; c < p->width; c++)
+				for (uint32_t d = 0; d < p->width; d++)
+					for (uint32_t s = 0; s < p->width * n; s++)
+						if (before[s][c * n + j])
+							before[s][d * n + j] = true;
+		}
+	}
+	(void)u;
+	(void)x;
+}
+
+/* ---- Comparison --------------------------------------------------------------------- */
+
+struct verdict {
+	uint32_t missing; /* conflicts without a path */
+	uint32_t excess;  /* paths that no chain of conflicts explains, in graphs without joins */
+	uint32_t races;	  /* conflicting pairs without order */
+	uint32_t wrong;	  /* reports that are not one of them */
+	bool mismatch;	  /* racy, and not reported, or the other way round */
+};
+
+static uint32_t instance_text(const struct vtpu_program *p, uint32_t node)
+{
+	return text_of(p, p->instance[node].unit, p->instance[node].index);
+}
+
+static void compare_paths(const struct vtpu_program *p, struct verdict *v)
+{
+	static bool chain[MOST][MOST];
+
+	memset(chain, 0, sizeof(chain));
+	for (uint32_t i = 0; i < p->instances; i++)
+		for (uint32_t j = i + 1; j < p->instances; j++)
+			if (p->instance[i].core == p->instance[j].core &&
+			    conflict[instance_text(p, i)][instance_text(p, j)]) {
+				chain[i][j] = true;
+				v->missing += !path[i][j];
+			}
+	if (p->nodes > p->instances)
+		return;
+	close_over(&chain[0][0], p->instances, MOST);
+	for (uint32_t i = 0; i < p->instances; i++)
+		for (uint32_t j = 0; j < p->instances; j++)
+			v->excess += path[i][j] && !chain[i][j];
+}
+
+static void compare_races(const struct vtpu_program *p, uint32_t n, struct verdict *v)
+{
+	for (uint32_t i = 0; i < p->instances; i++)
+		for (uint32_t j = i + 1; j < p->instances; j++) {
+			uint32_t a = instance_text(p, i), b = instance_text(p, j),
+				 core = p->instance[i].core;
+
+			if (core == p->instance[j].core && conflict[a][b] &&
+			    !before[core * n + a][core * n + b])
+				v->races++;
+		}
+	v->mismatch = (v->races != 0) != (result.races != 0);
+	for (uint32_t r = 0; r < result.records; r++) {
+		uint32_t a = text_of(p, records[r].other_unit, records[r].other_index);
+		uint32_t b = text_of(p, records[r].unit, records[r].index);
+
+		if (records[r].kind != VTPU_REC_RACE || !conflict[a][b] || before[a][b])
+			v->wrong++;
+	}
+}
+
+/* The graph is one, whatever it says: counts agree, edges point forward in time. */
+static bool well_formed(const struct vtpu_program *p)
+{
+	static uint32_t preds[2 * MOST];
+
+	memset(preds, 0, sizeof(preds));
+	for (uint32_t i = 0; i < p->nodes; i++) {
+		if (p->succ_start[i + 1] < p->succ_start[i])
+			return false;
+		for (uint32_t s = p->succ_start[i]; s < p->succ_start[i + 1]; s++) {
+			if (p->succ[s] >= p->nodes ||
+			    (i < p->instances && p->succ[s] < p->instances && p->succ[s] <= i))
+				return false;
+			preds[p->succ[s]]++;
+		}
+	}
+	for (uint32_t i = 0; i < p->nodes; i++)
+		if (preds[i] != p->preds[i] || path[i][i])
+			return false;
+	return p->succ_start[p->nodes] == p->edges;
+}
+
+static void random_programs(const char *name, struct random_program knobs, uint32_t rounds,
+			    uint64_t seed, uint32_t least_racy, uint32_t least_clean,
+			    uint32_t least_joined)
+{
+	struct verdict v = { 0 };
+	struct rng rng = { seed };
+	uint32_t loaded = 0, racy = 0, clean = 0, clean_joined = 0, joined = 0, malformed = 0,
+		 mismatches = 0;
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		size_t bytes;
+		void *image = random_image(&rng, &knobs, &bytes);
+		struct vtpu_program *p = load(image, bytes, 0);
+
+		if (p) {
+			v.races = 0;
+			loaded++;
+			joined += p->nodes > p->instances;
+			find_conflicts(p, knobs.instructions);
+			find_paths(p);
+			find_order(p, knobs.instructions);
+			compare_paths(p, &v);
+			compare_races(p, knobs.instructions, &v);
+			malformed += !well_formed(p);
+			mismatches += v.mismatch;
+			racy += v.races != 0;
+			clean += v.races == 0;
+			clean_joined += v.races == 0 && p->nodes > p->instances;
+			vtpu_program_put(p);
+		}
+		free(image);
+	}
+	printf("# %s: %u programs loaded, %u racy, %u clean, %u with joins, %u of these clean\n",
+	       name, loaded, racy, clean, joined, clean_joined);
+	tap_ok(racy >= least_racy && clean >= least_clean && joined >= least_joined,
+	       "%s: enough programs of each kind to say something", name);
+	tap_is(malformed, 0, "graphs are well formed and have no cycle");
+	tap_is(v.missing, 0, "every conflict is a path");
+	tap_is(v.excess, 0, "without joins, every path is a chain of conflicts");
+	tap_is(mismatches, 0, "a race is reported exactly when there is one");
+	tap_is(v.wrong, 0, "every report is a race");
+}
+
+/* ---- Particular cases ------------------------------------------------------------------ */
+
+#define VMEM(at)      VTPU_ADDR(VTPU_SPACE_VMEM, 0, at)
+#define HBM(base, at) VTPU_ADDR(VTPU_SPACE_HBM, base, at)
+
+static struct vtpu_program *finish(struct image_builder *b, uint32_t flags)
+{
+	size_t bytes;
+	void *image = ib_finish(b, &bytes);
+	struct vtpu_program *p = load(image, bytes, flags);
+
+	free(image);
+	return p;
+}
+
+static void begin(struct image_builder *b)
+{
+	ib_begin(b, 1);
+	ib_base(b, "in", 1 << 20, 0, VTPU_BASE_READ);
+	ib_base(b, "out", 1 << 20, 0, VTPU_BASE_READ | VTPU_BASE_WRITE);
+}
+
+static void test_planted_race(void)
+{
+	struct image_builder b;
+	struct vtpu_program *p;
+	struct vtpu_insn *insn;
+
+	begin(&b);
+	ib_copy(&b, HBM(0, 0), VMEM(0), VTPU_TYPE_F32, 1024);
+	insn = ib_matmul(&b, 0, 2048, 8192, VTPU_TYPE_F32, VTPU_TYPE_F32, 16, 16, 16);
+	insn->op_id = 77;
+	p = finish(&b, 0);
+	tap_ok(p != NULL, "a racy program loads when not strict");
+	tap_is(result.races, 1, "and has one race");
+	tap_is(records[0].kind, VTPU_REC_RACE, "reported as one");
+	tap_ok(records[0].start == 0 && records[0].bytes == 1024, "with the bytes that both touch");
+	tap_ok(records[0].op_id == 77 || records[0].other_op_id == 77, "with the operation's id");
+	vtpu_program_put(p);
+
+	begin(&b);
+	ib_copy(&b, HBM(0, 0), VMEM(0), VTPU_TYPE_F32, 1024);
+	ib_matmul(&b, 0, 2048, 8192, VTPU_TYPE_F32, VTPU_TYPE_F32, 16, 16, 16);
+	p = finish(&b, VTPU_LOAD_STRICT);
+	tap_ok(!p && result.status == VTPU_ST_RACE, "strict refuses it");
+	vtpu_program_put(p);
+}
+
+/* Column tiles of one matrix interleave, but do not meet: no edge, no race. */
+static void test_column_tiles(void)
+{
+	struct image_builder b;
+	struct vtpu_program *p;
+	struct vtpu_insn *insn;
+
+	begin(&b);
+	for (uint32_t i = 0; i < 4; i++) {
+		insn = ib_insn(&b, i % 2 ? VTPU_OP_EW : VTPU_OP_TRANSPOSE);
+		if (i % 2) {
+			insn->payload.ew.nout = 1;
+			insn->payload.ew.rows = 16;
+			insn->payload.ew.cols = 8;
+			insn->payload.ew.out[0].addr = 4096 + i * 32;
+			insn->payload.ew.out[0].pitch = 128;
+			insn->payload.ew.out_type[0] = VTPU_TYPE_F32;
+		} else {
+			insn->payload.rows.in = 0;
+			insn->payload.rows.out = 4096 + i * 32;
+			insn->payload.rows.rows = 8;
+			insn->payload.rows.cols = 16;
+			insn->payload.rows.in_pitch = 64;
+			insn->payload.rows.out_pitch = 128;
+			insn->payload.rows.in_type = insn->payload.rows.out_type = VTPU_TYPE_F32;
+		}
+	}
+	p = finish(&b, VTPU_LOAD_STRICT);
+	tap_ok(p && result.edges == 0 && result.races == 0,
+	       "column tiles of one matrix are independent");
+	vtpu_program_put(p);
+}
+
+/* A predicated write may not happen: older writes stay ordered, and it does not warm memory. */
+static void test_predicated(void)
+{
+	struct image_builder b;
+	struct vtpu_program *p;
+	struct vtpu_insn *insn;
+
+	begin(&b);
+	insn = ib_insn(&b, VTPU_OP_FILL);
+	insn->payload.dma.dst = VMEM(0);
+	insn->payload.dma.dst_type = VTPU_TYPE_F32;
+	insn->payload.dma.ndim = 1;
+	for (int d = 0; d < 5; d++)
+		insn->payload.dma.count[d] = d ? 1 : 64;
+	insn->payload.dma.dst_stride[0] = 4;
+	insn->flags |= VTPU_INSN_PRED;
+	insn->wait[0].pad = 3;
+	ib_copy(&b, VMEM(0), HBM(1, 0), VTPU_TYPE_F32, 64);
+	p = finish(&b, 0);
+	tap_ok(p && p->reads_cold_vmem, "memory that only a predicated instruction wrote is cold");
+	vtpu_program_put(p);
+}
+
+static void test_cold(void)
+{
+	struct image_builder b;
+	struct vtpu_program *p;
+
+	begin(&b);
+	ib_copy2d(&b, HBM(0, 0), VMEM(0), VTPU_TYPE_F32, VTPU_TYPE_F32, 8, 16, 64, 128);
+	ib_copy2d(&b, HBM(0, 0), VMEM(64), VTPU_TYPE_F32, VTPU_TYPE_F32, 8, 16, 64, 128);
+	ib_copy(&b, VMEM(0), HBM(1, 0), VTPU_TYPE_F32, 8 * 32);
+	p = finish(&b, VTPU_LOAD_STRICT);
+	tap_ok(p && !p->reads_cold_vmem, "two interleaved halves warm the whole");
+	tap_is(p ? p->vmem_bytes : 0, 1024, "highest byte used");
+	vtpu_program_put(p);
+
+	begin(&b);
+	ib_copy2d(&b, HBM(0, 0), VMEM(0), VTPU_TYPE_F32, VTPU_TYPE_F32, 8, 16, 64, 128);
+	ib_copy2d(&b, VMEM(0), HBM(1, 0), VTPU_TYPE_F32, VTPU_TYPE_F32, 8, 16, 128, 64);
+	p = finish(&b, VTPU_LOAD_STRICT);
+	tap_ok(p && !p->reads_cold_vmem, "rows with gaps, read as written, are warm");
+	vtpu_program_put(p);
+
+	begin(&b);
+	ib_copy2d(&b, HBM(0, 0), VMEM(0), VTPU_TYPE_F32, VTPU_TYPE_F32, 8, 16, 64, 128);
+	ib_copy(&b, VMEM(0), HBM(1, 0), VTPU_TYPE_F32, 17);
+	p = finish(&b, VTPU_LOAD_STRICT);
+	tap_ok(p && p->reads_cold_vmem, "a byte between rows is cold");
+	vtpu_program_put(p);
+}
+
+/* Many readers, then a writer; many small writers, then readers: joins keep it small. */
+static void test_hostile(void)
+{
+	const uint32_t many = 20000;
+	struct image_builder b;
+	struct vtpu_program *p;
+
+	begin(&b);
+	for (uint32_t i = 0; i < many; i++)
+		ib_copy(&b, HBM(0, 0), VMEM(i * 8), VTPU_TYPE_F32, 1);
+	for (uint32_t i = 0; i < many; i++)
+		ib_copy(&b, VMEM(0), HBM(1, 0), VTPU_TYPE_F32, 2 * many);
+	p = finish(&b, 0);
+	tap_ok(p && result.edges < 8ull * 2 * many, "big reads over many small writes: %u edges",
+	       result.edges);
+	vtpu_program_put(p);
+
+	begin(&b);
+	for (uint32_t i = 0; i < many; i++) {
+		ib_copy2d(&b, HBM(0, 0), VMEM(i % 16 * 4), VTPU_TYPE_F32, VTPU_TYPE_F32, 64, 1, 4,
+			  64 + i % 3 * 4);
+		ib_copy2d(&b, VMEM(i % 64 * 4), HBM(1, 0), VTPU_TYPE_F32, VTPU_TYPE_F32, 64, 1, 60,
+			  4);
+	}
+	p = finish(&b, 0);
+	tap_ok(p && result.edges < 16ull * 2 * many, "combs of different pitch: %u edges",
+	       result.edges);
+	vtpu_program_put(p);
+}
+
+int main(void)
+{
+	struct random_program knobs = { .geometry = &geometry,
+					.width = 1,
+					.instructions = 24,
+					.span = 256,
+					.sync = 60,
+					.sems = 4 };
+	char err[128];
+
+	vtpu_preset_geometry(NULL, 8, NULL, &geometry, err, sizeof(err));
+	random_programs("one core, crowded", knobs, 300, 1, 20, 0, 20);
+	knobs.span = 2048;
+	random_programs("one core, roomy", knobs, 300, 2, 20, 0, 0);
+	knobs.width = 3;
+	knobs.instructions = 18;
+	knobs.far_signals = true;
+	knobs.span = 512;
+	random_programs("three cores that signal each other", knobs, 300, 4, 20, 0, 0);
+	knobs.width = 1;
+	knobs.far_signals = false;
+	knobs.instructions = 12;
+	knobs.chain = 80;
+	knobs.span = 1024;
+	random_programs("nearly ordered", knobs, 400, 5, 20, 20, 0);
+	knobs.dense = true;
+	random_programs("nearly ordered, without strides", knobs, 400, 3, 20, 20, 0);
+	knobs.instructions = 24;
+	knobs.chain = 100;
+	knobs.span = 128;
+	random_programs("nearly ordered, crowded, without strides", knobs, 300, 6, 20, 0, 20);
+	knobs.dense = false;
+	knobs.width = 2;
+	random_programs("nearly ordered, crowded, two cores", knobs, 300, 7, 20, 0, 20);
+	knobs.width = 1;
+	knobs.serial = true;
+	knobs.chain = 95;
+	random_programs("nearly serial, crowded", knobs, 300, 9, 20, 20, 20);
+	knobs.serial = false;
+	knobs.chain = 100;
+	knobs.instructions = 200;
+	random_programs("long and crowded", knobs, 20, 8, 20, 0, 20);
+	test_planted_race();
+	test_column_tiles();
+	test_predicated();
+	test_cold();
+	test_hostile();
+	return tap_done();
+}
