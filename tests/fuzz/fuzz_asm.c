@@ -51,9 +51,24 @@ static void round_trip(const struct vtpu_image *image)
 	free(text2);
 }
 
+/* A repeat of thousands only costs time. */
+static bool repeats_much(const uint8_t *data, size_t bytes)
+{
+	size_t digits = 0;
+
+	if (!memmem(data, bytes, "repeat", 6))
+		return false;
+	for (size_t i = 0; i < bytes && digits < 4; i++)
+		digits = data[i] >= '0' && data[i] <= '9' ? digits + 1 : 0;
+	return digits == 4 || memmem(data, bytes, "0x", 2);
+}
+
 static void fuzz_text(const uint8_t *data, size_t bytes)
 {
 	struct vtpu_image *image;
+
+	if (repeats_much(data, bytes))
+		return;
 
 	if (vtpu_assemble("fuzz", (const char *)data, bytes, &image)) {
 		if (!*vtpu_last_error())
