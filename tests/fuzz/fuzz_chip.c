@@ -271,7 +271,7 @@ static void set_up(struct driver *d, struct vtpu_pool *pool)
 {
 	struct chip_options o = { .config.pool = pool,
 				  .config.hbm_bytes = 32 << 20,
-				  .config.watchdog_ms = 50 };
+				  .config.watchdog_ms = 5000 };
 	unsigned int i;
 
 	chip_host_open(&d->h, &o);
@@ -343,6 +343,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct vtpu_pool *pool;
 	struct script s = { data, size };
 	struct known_answer ka;
+	uint32_t status;
 	struct driver *d = calloc(1, sizeof(*d));
 	char err[64];
 
@@ -363,8 +364,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	chip_host_enable(&d->h);
 	d->h.system_next = d->h.system_bytes / 2;
 	d->h.table_next = VTPU_PAGE_BYTES * 256;
-	if (ka_setup(&d->h, &ka, 9, 100, 900) != VTPU_ST_OK || !ka_run(&d->h, &ka))
+	status = ka_setup(&d->h, &ka, 9, 100, 900);
+	if (status != VTPU_ST_OK || !ka_run(&d->h, &ka)) {
+		fprintf(stderr, "the bystander's answer is wrong (setup: %#x)\n", status);
 		abort();
+	}
 	chip_host_close(&d->h);
 	free(d);
 	return 0;

@@ -12,7 +12,7 @@
 #define VA	 0x10000000ULL
 #define VA_SYS	 VTPU_VA_HOST_START
 #define BYTES	 (4ULL << 20)
-#define WATCHDOG 100
+#define WATCHDOG 400
 
 struct fixture {
 	struct chip_host h;
@@ -172,7 +172,7 @@ static void test_watchdog(struct fixture *f)
 	cqe = chip_wait(&f->h, &f->q);
 	tap_is(cqe.status, VTPU_ST_TIMEOUT, "job 3 hangs: the watchdog ends it");
 	start = (chip_read64(&f->h, VTPU_REG_TIME_NS) - start) / 1000000;
-	tap_ok(start >= WATCHDOG && start < 2 * WATCHDOG + 100, "in bounded time (%u ms)",
+	tap_ok(start >= WATCHDOG && start < 4 * WATCHDOG, "in bounded time (%u ms)",
 	       (unsigned int)start);
 	tap_is(chip_wait(&f->h, &f->q).status, VTPU_ST_QUEUE_HALTED,
 	       "job 4 finds its queue halted");
@@ -300,7 +300,7 @@ static void test_destroy(struct fixture *f)
 	tap_is(chip_queue_destroy(&f->h, f->q.id), VTPU_ST_OK,
 	       "QUEUE_DESTROY with 1,000 jobs queued");
 	start = (chip_read64(&f->h, VTPU_REG_TIME_NS) - start) / 1000000;
-	tap_ok(start < 10 * WATCHDOG, "does not take long (%u ms)", (unsigned int)start);
+	tap_ok(start < 3 * WATCHDOG, "does not take long (%u ms)", (unsigned int)start);
 	for (i = 0; chip_poll(&f->h, &f->q, &cqe); i++)
 		n[cqe.status == VTPU_ST_RESET ? 0 : cqe.status == VTPU_ST_QUEUE_HALTED ? 1 : 2]++;
 	tap_ok(n[0] == 1 && n[1] == 999 && !n[2], "each job was completed, before the command");
@@ -378,7 +378,8 @@ static void after_reset(struct fixture *f, unsigned int vectors, uint64_t start,
 	unsigned int i, now = 0;
 
 	start = (chip_read64(&f->h, VTPU_REG_TIME_NS) - start) / 1000000;
-	tap_ok(start < 100, "%s with work in flight is quick (%u ms)", how, (unsigned int)start);
+	tap_ok(start < WATCHDOG, "%s with work in flight is quick (%u ms)", how,
+	       (unsigned int)start);
 	pump(f, 20);
 	for (i = 0; i < VTPU_MAX_VECTORS; i++)
 		now += atomic_load(&f->h.vectors[i]);

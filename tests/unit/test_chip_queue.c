@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * test_chip_queue.c - I/O queues: order, ring wrap, hostile entries, aborts,
- * arguments and their translation, gangs and the arbiter.
+ * test_chip_queue.c - I/O queues: order, ring wrap, hostile entries, arguments
+ * and their translation.
  */
 #include <string.h>
 
@@ -44,12 +44,10 @@ static void load(struct fixture *f, uint32_t program, uint32_t width, uint64_t e
 		tap_ok(false, "cannot load program %u", program);
 }
 
-/* Programs: 1 HALT; 2 reads 4 KiB; 3 writes 4 KiB; 4..8 gangs of 8, 3, 4, 2, 5; 9 reads 2 MiB */
+/* Programs: 1 HALT; 2 reads 4 KiB; 3 writes 4 KiB; 4 reads 2 MiB */
 static void setup(struct fixture *f, enum chip_dma dma)
 {
-	struct chip_options o = { .dma = dma,
-				  .system_bytes = 512 << 20,
-				  .config.watchdog_ms = 200 };
+	struct chip_options o = { .dma = dma, .system_bytes = 512 << 20 };
 
 	chip_host_open(&f->h, &o);
 	tap_is(ka_setup(&f->h, &f->ka, 9, 100, 900), VTPU_ST_OK, "bystander's program");
@@ -62,12 +60,7 @@ static void setup(struct fixture *f, enum chip_dma dma)
 	load(f, 1, 1, 0, 0, 0);
 	load(f, 2, 1, 4096, 0, VTPU_BASE_READ);
 	load(f, 3, 1, 4096, 0, VTPU_BASE_WRITE);
-	load(f, 4, 8, 0, 0, 0);
-	load(f, 5, 3, 0, 0, 0);
-	load(f, 6, 4, 0, 0, 0);
-	load(f, 7, 2, 0, 0, 0);
-	load(f, 8, 5, 0, 0, 0);
-	load(f, 9, 1, 0x200000, 0, VTPU_BASE_READ);
+	load(f, 4, 1, 0x200000, 0, VTPU_BASE_READ);
 }
 
 static void bystander(struct fixture *f, const char *after)
@@ -307,7 +300,7 @@ static void test_translation(struct fixture *f)
 		{ "a base that leaves the address space", 2, VTPU_VA_END - 64, VTPU_ST_WRAPS },
 		{ "a base that wraps", 2, ~0ULL - 63, VTPU_ST_WRAPS },
 		{ "a base at 2^48", 2, VTPU_VA_END, VTPU_ST_WRAPS },
-		{ "a base of 2 MiB in small pages that touch", 9, VA + 4096, VTPU_ST_OK },
+		{ "a base of 2 MiB in small pages that touch", 4, VA + 4096, VTPU_ST_OK },
 	};
 	unsigned int i;
 
@@ -375,15 +368,15 @@ static void test_hostile_tables(struct fixture *f)
 	tap_is(with_pte(f, 2, 1, small | VTPU_PTE_VALID), VTPU_ST_OK, "a small page");
 	for (bit = 0; bit < 512; bit++)
 		page[bit] = (f->hbm + bit * 4096) | VTPU_PTE_VALID;
-	tap_is(with_pte(f, 9, 1, small | VTPU_PTE_VALID), VTPU_ST_OK, "512 small pages that touch");
+	tap_is(with_pte(f, 4, 1, small | VTPU_PTE_VALID), VTPU_ST_OK, "512 small pages that touch");
 	page[300] = (f->hbm + 299 * 4096) | VTPU_PTE_VALID;
-	tap_is(with_pte(f, 9, 1, small | VTPU_PTE_VALID), VTPU_ST_NOT_CONTIGUOUS,
+	tap_is(with_pte(f, 4, 1, small | VTPU_PTE_VALID), VTPU_ST_NOT_CONTIGUOUS,
 	       "one of them elsewhere");
 	page[300] = (f->hbm + 300 * 4096) | VTPU_PTE_VALID | VTPU_PTE_WRITE;
-	tap_is(with_pte(f, 9, 1, small | VTPU_PTE_VALID), VTPU_ST_OK,
+	tap_is(with_pte(f, 4, 1, small | VTPU_PTE_VALID), VTPU_ST_OK,
 	       "one of them with more rights");
 	page[300] = 0;
-	tap_is(with_pte(f, 9, 1, small | VTPU_PTE_VALID), VTPU_ST_UNMAPPED, "one of them missing");
+	tap_is(with_pte(f, 4, 1, small | VTPU_PTE_VALID), VTPU_ST_UNMAPPED, "one of them missing");
 	tap_ok(atomic_load(&f->h.traced[VTPU_TRACE_BAD_PTE]), "bad entries are traced");
 	bystander(f, "hostile page tables");
 }
@@ -467,208 +460,6 @@ static void test_changed_later(struct fixture *f)
 	tap_is(i, 6, "entries and arguments changed after the fetch have no effect");
 }
 
-/* ---- Arbiter ---------------------------------------------------------------------------------------- */
-
-struct gang {
-	struct chip_ring ring;
-	uint32_t program;
-};
-
-static void gang(struct fixture *f, struct gang *g, unsigned int id, uint32_t program,
-		 uint64_t mask, uint8_t priority)
-{
-	struct vtpu_admin_queue cmd =
-		chip_queue_command(&f->h, &g->ring, id, CTX, VTPU_QUEUE_COMPUTE, 4);
-
-	cmd.core_mask = mask;
-	cmd.priority = priority;
-	g->program = program;
-	if (chip_admin(&f->h, &cmd, NULL))
-		tap_ok(false, "cannot create queue %u", id);
-}
-
-static void go(struct fixture *f, struct gang *g)
-{
-	uint8_t args[8];
-
-	chip_submit(&f->h, &g->ring, g->program, 0, args, no_args(args));
-	chip_host_pump(&f->h, NULL, NULL, 3);
-}
-
-static void drop(struct fixture *f, struct gang *g, unsigned int n)
-{
-	while (n--)
-		chip_queue_destroy(&f->h, g[n].ring.id);
-}
-
-static uint32_t last_core(struct fixture *f, unsigned int back)
-{
-	return f->h.started_core[(f->h.started - 1 - back) % 64];
-}
-
-static uint32_t last_queue(struct fixture *f, unsigned int back)
-{
-	return f->h.started_queue[(f->h.started - 1 - back) % 64];
-}
-
-static void test_masks(struct fixture *f)
-{
-	static const struct {
-		uint64_t mask;
-		uint32_t program, want, core;
-		const char *name;
-	} t[] = {
-		{ 0, 4, VTPU_ST_OK, 0, "8 of 8 cores" },
-		{ 0xff, 5, VTPU_ST_OK, 0, "3 of 8" },
-		{ 0xf0, 5, VTPU_ST_OK, 4, "3 in the upper half" },
-		{ 0x3c, 5, VTPU_ST_MASK, 0, "3 where no block of 4 is aligned" },
-		{ 0x07, 5, VTPU_ST_MASK, 0, "3 in a mask of 3" },
-		{ 0xfe, 7, VTPU_ST_OK, 2, "2 without core 0" },
-		{ 0x80, 1, VTPU_ST_OK, 7, "1 on core 7" },
-		{ 0x7f, 4, VTPU_ST_MASK, 0, "8 in a mask of 7" },
-		{ 0, 8, VTPU_ST_OK, 0, "5 take a block of 8" },
-		{ 0x80, 7, VTPU_ST_MASK, 0, "2 in a mask of 1" },
-	};
-	struct gang g;
-	unsigned int i;
-
-	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		struct vtpu_cqe cqe;
-
-		gang(f, &g, 80, t[i].program, t[i].mask, VTPU_PRIO_NORMAL);
-		go(f, &g);
-		cqe = chip_wait(&f->h, &g.ring);
-		tap_ok(cqe.status == t[i].want && (cqe.status || last_core(f, 0) == t[i].core),
-		       "gang: %s", t[i].name);
-		drop(f, &g, 1);
-	}
-}
-
-/* A hung job of 8 holds the chip; what waits then starts in the right order. */
-static void test_order(struct fixture *f)
-{
-	struct gang g[6];
-	unsigned int i;
-
-	gang(f, &g[0], 81, 4, 0, VTPU_PRIO_NORMAL);
-	gang(f, &g[1], 82, 4, 0, VTPU_PRIO_LOW);
-	gang(f, &g[2], 83, 4, 0, VTPU_PRIO_NORMAL);
-	gang(f, &g[3], 84, 4, 0, VTPU_PRIO_HIGH);
-	gang(f, &g[4], 85, 4, 0, VTPU_PRIO_NORMAL);
-	arm(f, VTPU_FAULT_HANG, 81);
-	for (i = 0; i < 5; i++)
-		go(f, &g[i]);
-	tap_is(chip_queue_state(&f->h, 82), VTPU_HWQ_WAITING, "a head job waits for cores");
-	tap_is(chip_queue_state(&f->h, 81), VTPU_HWQ_RUNNING, "while another runs");
-	chip_write64(&f->h, VTPU_REG_ABORT_JOB, 81ULL << 32);
-	for (i = 0; i < 5; i++)
-		chip_wait(&f->h, &g[i].ring);
-	tap_ok(last_queue(f, 3) == 84 && last_queue(f, 2) == 83 && last_queue(f, 1) == 85 &&
-		       last_queue(f, 0) == 82,
-	       "highest class first, oldest ticket in a class");
-	drop(f, g, 5);
-
-	/* The low one has waited two ages: it is as high as any, and older. */
-	gang(f, &g[0], 81, 4, 0, VTPU_PRIO_NORMAL);
-	gang(f, &g[1], 82, 4, 0, VTPU_PRIO_LOW);
-	gang(f, &g[2], 83, 4, 0, VTPU_PRIO_HIGH);
-	arm(f, VTPU_FAULT_HANG, 81);
-	go(f, &g[0]);
-	go(f, &g[1]);
-	f->h.skew_ns += 70000000;
-	chip_host_pump(&f->h, NULL, NULL, 60);
-	f->h.skew_ns += 75000000;
-	go(f, &g[2]);
-	chip_write64(&f->h, VTPU_REG_ABORT_JOB, 81ULL << 32);
-	for (i = 0; i < 3; i++)
-		chip_wait(&f->h, &g[i].ring);
-	tap_ok(last_queue(f, 1) == 82 && last_queue(f, 0) == 83,
-	       "a low job that waits long is not passed by");
-	drop(f, g, 3);
-}
-
-static void test_no_backfill(struct fixture *f)
-{
-	struct gang g[4];
-	uint32_t started;
-
-	gang(f, &g[0], 81, 7, 0, VTPU_PRIO_NORMAL);
-	gang(f, &g[1], 82, 4, 0, VTPU_PRIO_NORMAL);
-	gang(f, &g[2], 83, 1, 0, VTPU_PRIO_NORMAL);
-	gang(f, &g[3], 84, 5, 0, VTPU_PRIO_NORMAL);
-	arm(f, VTPU_FAULT_HANG, 81);
-	go(f, &g[0]);
-	started = f->h.started;
-	go(f, &g[1]);
-	go(f, &g[2]);
-	tap_is(f->h.started, started, "no backfill: a narrow job waits behind a wide one");
-	chip_write64(&f->h, VTPU_REG_ABORT_JOB, 81ULL << 32);
-	chip_wait(&f->h, &g[0].ring);
-	tap_is(chip_wait(&f->h, &g[1].ring).status, VTPU_ST_OK, "the wide one runs");
-	tap_is(chip_wait(&f->h, &g[2].ring).status, VTPU_ST_OK, "then the narrow one");
-	drop(f, g, 4);
-
-	/* Cores that the waiting job may not use are not held for it. */
-	gang(f, &g[0], 81, 7, 0x0f, VTPU_PRIO_NORMAL);
-	gang(f, &g[1], 82, 6, 0x0f, VTPU_PRIO_NORMAL);
-	gang(f, &g[2], 83, 5, 0xf0, VTPU_PRIO_NORMAL);
-	arm(f, VTPU_FAULT_HANG, 81);
-	go(f, &g[0]);
-	go(f, &g[1]);
-	go(f, &g[2]);
-	tap_is(chip_wait(&f->h, &g[2].ring).status, VTPU_ST_OK,
-	       "masks apart do not wait for each other");
-	chip_write64(&f->h, VTPU_REG_ABORT_JOB, 81ULL << 32);
-	tap_is(chip_wait(&f->h, &g[1].ring).status, VTPU_ST_OK, "the waiting one runs in the end");
-	drop(f, g, 3);
-
-	gang(f, &g[0], 81, 5, 0, VTPU_PRIO_NORMAL);
-	gang(f, &g[1], 82, 1, 0, VTPU_PRIO_NORMAL);
-	arm(f, VTPU_FAULT_HANG, 81);
-	go(f, &g[0]);
-	go(f, &g[1]);
-	chip_wait(&f->h, &g[1].ring);
-	tap_is(last_core(f, 0), 4, "a gang of 3 holds a slice of 4");
-	drop(f, g, 2);
-	bystander(f, "gangs");
-}
-
-static void test_limits(struct fixture *f)
-{
-	struct chip_ring q;
-	struct vtpu_admin_queue cmd = chip_queue_command(&f->h, &q, 81, CTX, VTPU_QUEUE_COMPUTE, 4);
-	struct vtpu_load_result r;
-	struct vtpu_cqe cqe;
-	uint8_t args[8];
-	size_t bytes;
-	struct image_builder b;
-	void *img;
-
-	ib_begin(&b, 1);
-	ib_insn(&b, VTPU_OP_FILL)->payload.dma =
-		(struct vtpu_insn_dma){ .dst_type = VTPU_TYPE_F32,
-					.ndim = 1,
-					.count = { 65536, 1, 1, 1, 1 },
-					.dst_stride = { 4 } };
-	img = ib_finish(&b, &bytes);
-	tap_is(chip_load(&f->h, CTX, 30, img, bytes, &r), VTPU_ST_OK,
-	       "a program that takes cycles");
-	cmd.max_cycles = r.cycles - 1;
-	chip_admin(&f->h, &cmd, NULL);
-	chip_submit(&f->h, &q, 30, 0, args, no_args(args));
-	cqe = chip_wait(&f->h, &q);
-	tap_ok(cqe.status == VTPU_ST_CYCLE_LIMIT && cqe.cycles == r.cycles,
-	       "one cycle over the limit");
-	chip_queue_destroy(&f->h, 81);
-	cmd = chip_queue_command(&f->h, &q, 81, CTX, VTPU_QUEUE_COMPUTE, 4);
-	cmd.max_cycles = r.cycles;
-	chip_admin(&f->h, &cmd, NULL);
-	chip_submit(&f->h, &q, 30, 0, args, no_args(args));
-	cqe = chip_wait(&f->h, &q);
-	tap_ok(cqe.status == VTPU_ST_OK && cqe.cycles == r.cycles, "just within it");
-	chip_queue_destroy(&f->h, 81);
-}
-
 static void all(enum chip_dma dma)
 {
 	static struct fixture f;
@@ -684,10 +475,6 @@ static void all(enum chip_dma dma)
 	test_hostile_tables(&f);
 	test_alias(&f);
 	test_changed_later(&f);
-	test_masks(&f);
-	test_order(&f);
-	test_no_backfill(&f);
-	test_limits(&f);
 	chip_host_close(&f.h);
 }
 
