@@ -7,4 +7,5 @@ BENCH += tests/bench/latency.sh tests/bench/copy.sh
 
 # The loader alone, and the modelled time of one product
 $(eval $(call program,tests/bench/bench_load,tests/bench/bench_load.c,libmodel.a))
-BENCH += build/tests/bench/bench_load
+$(eval $(call program,tests/bench/bench_model,tests/bench/bench_model.c,libmodel.a))
+BENCH += build/tests/bench/bench_load build/tests/bench/bench_model

@@ -20,7 +20,7 @@ struct mm {
 	uint32_t bm, bn, bk; /* of a step */
 	uint32_t buffers;    /* steps in flight, 1..3 */
 	uint32_t split;	     /* pieces, by rows, in which a block's result leaves */
-	bool keep_a; /* one block of rows: its A stays in VMEM after the first column of blocks */
+	bool keep_a;	     /* a block of rows of A stays in VMEM for all columns of blocks */
 	bool f32_out;
 	bool fused;	/* epilogue in the MATMUL, not in an EW */
 	bool row_major; /* HBM tensors are plain matrices */
@@ -51,11 +51,19 @@ static inline struct mm_place mm_place(const struct mm *p)
 	v.acc_bytes = p->bm * p->bn * 4;
 	v.out_bytes = p->bm * p->bn * (p->f32_out ? 4 : 2);
 	v.a = v.bias + p->n * 4;
-	v.b = v.a + v.a_bytes * (p->keep_a ? p->k / p->bk : p->buffers);
+	v.b = v.a + v.a_bytes * (p->keep_a ? p->k / p->bk * (p->m > p->bm ? 2 : 1) : p->buffers);
 	v.acc = v.b + v.b_bytes * p->buffers;
 	v.out = v.acc + 2 * v.acc_bytes;
 	v.end = v.out + 2 * v.out_bytes;
 	return v;
+}
+
+/* Where a step finds its A: its slot, or its part of one of two blocks of rows */
+static inline uint32_t mm_a(const struct mm *p, const struct mm_place *v, uint32_t step)
+{
+	uint32_t ks = p->k / p->bk, mb = step / ks / (p->n / p->bn);
+
+	return v->a + v->a_bytes * (p->keep_a ? mb % 2 * ks + step % ks : step % p->buffers);
 }
 
 /* A bf16 tile from HBM, as one run or as rows of a matrix */
@@ -82,10 +90,13 @@ static inline void mm_load_step(struct image_builder *b, const struct mm *p,
 	struct vtpu_insn *insn;
 
 	if (!p->keep_a || nb == 0) {
+		/* The step that used this place last */
+		uint32_t last = p->keep_a ? ((mb - 1) * ns - 1) * ks + kb : step - p->buffers;
+
 		insn = mm_load(b, p, 0, mb * p->bm, kb * p->bk, p->bm, p->bk, p->k,
-			       v->a + v->a_bytes * (p->keep_a ? kb : slot));
-		if (step >= p->buffers && !p->keep_a)
-			ib_wait(insn, MM_FREE + slot, step / p->buffers);
+			       mm_a(p, v, step));
+		if (p->keep_a ? mb >= 2 : step >= p->buffers)
+			ib_wait(insn, MM_FREE + last % p->buffers, last / p->buffers + 1);
 	}
 	insn = mm_load(b, p, 1, kb * p->bk, nb * p->bn, p->bk, p->bn, p->n,
 		       v->b + v->b_bytes * slot);
@@ -125,7 +136,7 @@ static inline struct vtpu_insn *mm_product(struct image_builder *b, const struct
 					   uint32_t rows)
 {
 	uint32_t ks = p->k / p->bk, slot = step % p->buffers, block = step / ks;
-	uint32_t a = v->a + v->a_bytes * (p->keep_a ? step % ks : slot) + row * p->bk * 2;
+	uint32_t a = mm_a(p, v, step) + row * p->bk * 2;
 	uint32_t acc = v->acc + block % 2 * v->acc_bytes + row * p->bn * 4;
 	struct vtpu_insn *insn = ib_matmul(b, a, v->b + v->b_bytes * slot, acc, VTPU_TYPE_BF16,
 					   VTPU_TYPE_F32, rows, p->bn, p->bk);
@@ -170,8 +181,6 @@ static inline void mm_compute_step(struct image_builder *b, const struct mm *p,
 			mm_fuse(insn, p, v, block, i * rows);
 			if (block >= 2)
 				ib_wait(insn, MM_OUT_FREE, (block - 2) * p->split + i + 1);
-			else if (block == 0 && i == 1)
-				ib_wait(insn, MM_BIAS, 1);
 			ib_signal(insn, MM_OUT, 0, 1);
 		}
 		if (last && !p->fused)
@@ -224,7 +233,6 @@ static inline void *mm_image(const struct mm *p, size_t *bytes)
 	uint64_t c = (uint64_t)p->m * p->n * (p->f32_out ? 4 : 2);
 	struct mm_place v = mm_place(p);
 	struct image_builder b;
-	struct vtpu_insn *insn;
 
 	ib_begin(&b, p->width);
 	b.caps = VTPU_CAP_BF16;
@@ -232,13 +240,10 @@ static inline void *mm_image(const struct mm *p, size_t *bytes)
 	ib_base(&b, "b", bb, 0, VTPU_BASE_READ);
 	ib_base(&b, "bias", p->n * 4ull, 0, VTPU_BASE_READ);
 	ib_base(&b, "c", c, c, VTPU_BASE_WRITE);
+	ib_copy(&b, VTPU_ADDR(VTPU_SPACE_HBM, 2, 0), VTPU_ADDR(VTPU_SPACE_VMEM, 0, v.bias),
+		VTPU_TYPE_F32, p->n);
 	for (uint32_t step = 0; step < steps; step++) {
 		mm_load_step(&b, p, &v, step);
-		if (step == 0) {
-			insn = ib_copy(&b, VTPU_ADDR(VTPU_SPACE_HBM, 2, 0),
-				       VTPU_ADDR(VTPU_SPACE_VMEM, 0, v.bias), VTPU_TYPE_F32, p->n);
-			ib_signal(insn, MM_BIAS, 0, 1);
-		}
 		mm_compute_step(&b, p, &v, step);
 		/* A store goes into the queue where its data will just be ready, so as not to hold up loads. */
 		if (step > p->buffers && (step - p->buffers) / ks > stored)
