@@ -44,7 +44,7 @@ void vtpu_stop(struct vtpu_chip *chip)
 /* Step two. False: @limit_ns of host time were not enough. */
 bool vtpu_stop_wait(struct vtpu_chip *chip, uint64_t limit_ns)
 {
-	const struct timespec step = {.tv_nsec = WAIT_STEP_NS};
+	const struct timespec step = { .tv_nsec = WAIT_STEP_NS };
 	uint64_t start = host_ns();
 
 	while (atomic_load(&chip->inflight)) {
@@ -130,8 +130,12 @@ static void finish(struct vtpu_chip *chip)
 		zero_hbm(chip);
 	chip->raise = 0;
 	pthread_mutex_lock(&chip->lock);
-	for (i = 0; i < chip->geometry.cores; i++)
-		chip->core[i].stats.resets++;
+	for (i = 0; i < chip->geometry.cores; i++) {
+		if (kind == VTPU_RESET_COLD)
+			chip->core[i].stats = (struct vtpu_hw_core_stats){ 0 };
+		else
+			chip->core[i].stats.resets++;
+	}
 	chip->reg.events = 0;
 	chip->reg.fatal = 0;
 	chip->reg.admin_sq = 0;
@@ -139,7 +143,9 @@ static void finish(struct vtpu_chip *chip)
 	chip->reg.admin_tail = 0;
 	chip->reg.admin_depth = 0;
 	chip->reg.abort_low = 0;
-	chip->reg.reset_count++;
+	chip->reg.reset_count = kind == VTPU_RESET_COLD ? 0 : chip->reg.reset_count + 1;
+	if (kind == VTPU_RESET_COLD)
+		atomic_store(&chip->bad_accesses, 0);
 	chip->reg.reset = false;
 	chip->reg.ready = true;
 	pthread_mutex_unlock(&chip->lock);

@@ -437,6 +437,8 @@ static void test_ring(struct chip_host *h)
 	for (i = 0; i < h->hbm_bytes && !h->hbm[i]; i++)
 		;
 	tap_is(i, h->hbm_bytes, "and zeroes HBM");
+	tap_is(chip_read32(h, VTPU_REG_RESET_COUNT) + chip_read32(h, VTPU_REG_BAD_ACCESS), 0,
+	       "and counters");
 }
 
 static void all(enum chip_dma dma)
