@@ -39,10 +39,13 @@ static void sum_engines(struct vtpu_file *vfile, u64 ns[2], u64 cycles[2])
 	spin_unlock_irq(&vfile->stats_lock);
 }
 
-static void sum_memory(struct drm_file *file, struct drm_memory_stats stats[2])
+/* @pieces: physically contiguous pieces that all host buffers together consist of */
+static void sum_memory(struct drm_file *file, struct drm_memory_stats stats[2], u64 *pieces)
 {
 	struct drm_gem_object *gem;
 	int id;
+
+	*pieces = 0;
 
 	spin_lock(&file->table_lock);
 	idr_for_each_entry(&file->object_idr, gem, id) {
@@ -55,6 +58,7 @@ static void sum_memory(struct drm_file *file, struct drm_memory_stats stats[2])
 		s->resident += gem->size;
 		if (!dma_resv_test_signaled(gem->resv, dma_resv_usage_rw(true)))
 			s->active += gem->size;
+		*pieces += to_vtpu_bo(gem)->host.nchunks;
 	}
 	spin_unlock(&file->table_lock);
 }
@@ -64,7 +68,7 @@ void vtpu_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 	struct vtpu_file *vfile = file->driver_priv;
 	struct vtpu_device *vdev = vfile->vdev;
 	struct drm_memory_stats stats[ARRAY_SIZE(region_name)] = {};
-	u64 ns[ARRAY_SIZE(engine_name)], cycles[ARRAY_SIZE(engine_name)];
+	u64 ns[ARRAY_SIZE(engine_name)], cycles[ARRAY_SIZE(engine_name)], pieces;
 	unsigned int i;
 	int idx;
 
@@ -81,7 +85,8 @@ void vtpu_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 	}
 	drm_printf(p, "drm-engine-capacity-compute:\t%u\n", vdev->geometry.cores);
 	drm_printf(p, "drm-maxfreq-compute:\t%llu Hz\n", vdev->geometry.clock_khz * 1000ULL);
-	sum_memory(file, stats);
+	sum_memory(file, stats, &pieces);
 	for (i = 0; i < ARRAY_SIZE(region_name); i++)
 		drm_print_memory_stats(p, &stats[i], DRM_GEM_OBJECT_RESIDENT, region_name[i]);
+	drm_printf(p, "vtpu-host-pieces:\t%llu\n", pieces);
 }

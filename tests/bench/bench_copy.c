@@ -8,18 +8,16 @@
  *
  * Device and memcpy take turns, which tests/bench/copy.sh arranges, since one runs in the VM and the other outside.
  */
-#include <fcntl.h>
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <vtpu/device.h>
 
 #define BYTES	 (64ULL << 20)
-#define PAGE	 4096
 #define MAX_RUNS 1000
 #define BAR	 0.8	    /* of memcpy's speed */
 #define LEAST_RUN (64 << 10) /* bytes on end; host memory in smaller pieces measures something else */
@@ -40,27 +38,28 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Mean length of physically contiguous runs of a mapping; 0 when the kernel does not say */
-static double mean_run(const void *pointer)
+/* Mean length of the physically contiguous pieces of our one host buffer, as the driver tells it; 0: not told */
+static double mean_run(void)
 {
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	uint64_t entry, last = 0, runs = 0, i;
+	DIR *dir = opendir("/proc/self/fdinfo");
+	unsigned long long pieces = 0;
+	struct dirent *entry;
+	char line[256];
 
-	if (fd < 0)
-		return 0;
-	for (i = 0; i < BYTES / PAGE; i++) {
-		off_t at = (off_t)(((uintptr_t)pointer / PAGE + i) * sizeof(entry));
+	while (dir && (entry = readdir(dir))) {
+		char path[300];
+		FILE *file;
 
-		if (pread(fd, &entry, sizeof(entry), at) != sizeof(entry))
-			break;
-		entry &= (1ULL << 55) - 1;
-		if (!entry)
-			break;
-		runs += !i || entry != last + 1;
-		last = entry;
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%s", entry->d_name);
+		file = fopen(path, "re");
+		while (file && fgets(line, sizeof(line), file))
+			sscanf(line, "vtpu-host-pieces: %llu", &pieces);
+		if (file)
+			fclose(file);
 	}
-	close(fd);
-	return i == BYTES / PAGE ? (double)BYTES / (double)runs : 0;
+	if (dir)
+		closedir(dir);
+	return pieces ? (double)BYTES / (double)pieces : 0;
 }
 
 static uint64_t copy(struct vtpu_stream *stream, struct vtpu_buffer *dst, struct vtpu_buffer *src)
@@ -95,7 +94,7 @@ static int device_side(const char *name)
 	for (uint64_t i = 0; i < BYTES; i++)
 		data[i] = (uint8_t)(i * 7 + (i >> 13));
 	copy(stream, hbm, host);
-	run = mean_run(pointer);
+	run = mean_run();
 	printf("%.0f\n", run);
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
