@@ -100,7 +100,7 @@ static enum vtpu_hw_status context_create(struct vtpu_chip *chip, struct vtpu_co
 	ctx = &chip->context[c->context];
 	if (ctx->used)
 		return VTPU_ST_EXISTS;
-	*ctx = (struct vtpu_context){.used = true, .root = c->root};
+	*ctx = (struct vtpu_context){ .used = true, .root = c->root };
 	pthread_mutex_lock(&chip->lock);
 	chip->stats.contexts++;
 	pthread_mutex_unlock(&chip->lock);

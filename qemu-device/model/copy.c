@@ -156,7 +156,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 static bool read_index(struct vtpu_copy *copy, struct vtpu_copy_job *job,
 		       const struct vtpu_copy_desc *d)
 {
-	struct known known = {0};
+	struct known known = { 0 };
 	uint64_t bytes = least(d->rows - job->row, sizeof(job->index) / sizeof(job->index[0])) *
 			 sizeof(job->index[0]);
 	uint64_t va = d->index + job->row * sizeof(job->index[0]);

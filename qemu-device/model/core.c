@@ -40,7 +40,7 @@ void vtpu_core_unmap(struct vtpu_core *core)
 	if (core->map)
 		munmap(core->map, core->map_bytes);
 	core->map = NULL;
-	core->mem = (struct vtpu_core_mem){0};
+	core->mem = (struct vtpu_core_mem){ 0 };
 	core->vmem_dirty = 0;
 	core->smem_dirty = 0;
 }

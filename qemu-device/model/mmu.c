@@ -83,7 +83,7 @@ static enum vtpu_hw_status walk_page(const struct vtpu_chip *chip, uint64_t va, 
 enum vtpu_hw_status vtpu_mmu_extent(const struct vtpu_chip *chip, uint64_t root, uint64_t va,
 				    uint64_t want, unsigned int *budget, struct vtpu_extent *out)
 {
-	struct walk w = {0};
+	struct walk w = { 0 };
 	unsigned int reads = 0;
 	uint64_t done = 0;
 

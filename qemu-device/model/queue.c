@@ -91,7 +91,7 @@ static struct vtpu_job *take_slot(struct vtpu_queue *q)
 	job->seq = q->ring.fetched++;
 	job->state = VTPU_JOB_FETCHED;
 	job->status = VTPU_ST_OK;
-	job->sqe = (struct vtpu_sqe){0};
+	job->sqe = (struct vtpu_sqe){ 0 };
 	job->op_id = 0;
 	job->where = 0;
 	job->cycles = 0;

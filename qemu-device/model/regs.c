@@ -19,11 +19,11 @@ struct reg {
 
 /* ---- Getters and setters ----------------------------------------------------------- */
 
-#define GETTER(name, value)                              \
+#define GETTER(name, value) \
 	static uint64_t get_##name(struct vtpu_chip *chip) \
-	{                                                  \
-		(void)chip;                                \
-		return value;                              \
+	{ \
+		(void)chip; \
+		return value; \
 	}
 
 GETTER(magic, VTPU_MAGIC)
@@ -66,13 +66,13 @@ static bool set_events(struct vtpu_chip *chip, uint64_t value)
 	return true;
 }
 
-#define ADMIN_SETTER(name)                                                        \
-	static bool set_##name(struct vtpu_chip *chip, uint64_t value)            \
-	{                                                                         \
+#define ADMIN_SETTER(name) \
+	static bool set_##name(struct vtpu_chip *chip, uint64_t value) \
+	{ \
 		if (chip->reg.control & VTPU_CONTROL_ENABLE || chip->reg.enabled) \
-			return false;                                             \
-		chip->reg.name = value;                                           \
-		return true;                                                      \
+			return false; \
+		chip->reg.name = value; \
+		return true; \
 	}
 
 ADMIN_SETTER(admin_sq)
@@ -106,16 +106,16 @@ static bool set_reset_queue(struct vtpu_chip *chip, uint64_t value)
 	return true;
 }
 
-#define RO(upper, lower, bytes)                            \
-	{                                                  \
+#define RO(upper, lower, bytes) \
+	{ \
 		VTPU_REG_##upper, bytes, get_##lower, NULL \
 	}
-#define RW(upper, lower, bytes)                                   \
-	{                                                         \
+#define RW(upper, lower, bytes) \
+	{ \
 		VTPU_REG_##upper, bytes, get_##lower, set_##lower \
 	}
-#define WO(upper, lower, bytes)                            \
-	{                                                  \
+#define WO(upper, lower, bytes) \
+	{ \
 		VTPU_REG_##upper, bytes, NULL, set_##lower \
 	}
 
@@ -179,8 +179,8 @@ static const struct {
 	uint16_t offset;
 	uint8_t bytes;
 } doorbell_regs[] = {
-	{VTPU_DB_RING, 4},    {VTPU_DB_STATE, 4},   {VTPU_DB_PROGRESS, 8},
-	{VTPU_DB_RUNNING, 4}, {VTPU_DB_FETCHED, 4}, {VTPU_DB_BUSY_NS, 8},
+	{ VTPU_DB_RING, 4 },	{ VTPU_DB_STATE, 4 },	{ VTPU_DB_PROGRESS, 8 },
+	{ VTPU_DB_RUNNING, 4 }, { VTPU_DB_FETCHED, 4 }, { VTPU_DB_BUSY_NS, 8 },
 };
 
 static uint64_t queue_register(struct vtpu_chip *chip, const struct vtpu_queue *q, uint32_t offset,

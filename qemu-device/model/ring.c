@@ -64,10 +64,9 @@ bool vtpu_ring_poll_tail(struct vtpu_ring *ring, enum vtpu_hw_status *st)
 		/* Too far ahead, or it went back. */
 		vtpu_trace(ring->chip, VTPU_TRACE_RING_OVERRUN, ring->id, ring->completed,
 			   ring->tail_word, ring->fetched);
-		vtpu_log(
-			ring->chip, VTPU_LOG_GUEST,
-			"queue %u: tail word %u, but %u entries are completed, %u were announced and the ring has %u",
-			ring->id, ring->tail_word, ring->completed, ring->tail, depth);
+		vtpu_log(ring->chip, VTPU_LOG_GUEST,
+			 "queue %u: tail word %u, but %u entries are completed, %u were announced and the ring has %u",
+			 ring->id, ring->tail_word, ring->completed, ring->tail, depth);
 		*st = VTPU_ST_RING_OVERRUN;
 		ring_close(ring);
 	} else {
