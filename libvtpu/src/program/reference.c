@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <vtpu/program.h>
+
 #include "core/error.h"
 #include "program/isa.h"
 

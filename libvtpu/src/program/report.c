@@ -519,7 +519,7 @@ size_t vtpu_report_format(const struct vtpu_image *image, const struct vtpu_load
 	if (bytes)
 		*text = 0;
 	if (result->status)
-		put(&t, "refused: %s (%s)", vtpu_status_text(result->status),
+		put(&t, "%s (%s)", vtpu_status_text(result->status),
 		    vtpu_status_name(result->status));
 	else
 		put(&t,

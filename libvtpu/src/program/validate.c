@@ -64,7 +64,7 @@ enum vtpu_status vtpu_image_validate(const struct vtpu_image *image,
 	if (status) {
 		found.status = status;
 		vtpu_report_format(image, &found, records, text, sizeof(text));
-		vtpu_fail(code_of(status), "%s", text);
+		vtpu_fail(code_of(status), "refused: %s", text);
 	}
 	free(records);
 	return code_of(status);
