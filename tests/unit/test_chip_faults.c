@@ -4,6 +4,7 @@
  * with work in flight. After each, a bystander's answer is still right.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "known_answer.h"
 #include "tap.h"
@@ -203,6 +204,35 @@ static void test_dma_error(struct fixture *f)
 
 /* ---- Abort and queue reset ------------------------------------------------------------------- */
 
+/* Is the first job running, or is it over already? */
+static bool is_started(void *arg)
+{
+	struct fixture *f = arg;
+
+	return is_running(arg) || chip_read32(&f->h, CHIP_DB(f->q.id, VTPU_DB_RUNNING));
+}
+
+/* The job has ended, but control context has not seen it: it ends well, and so do all later ones. */
+static void abort_too_late(struct fixture *f)
+{
+	struct chip_ring ring = f->q;
+	unsigned int i, good = 0;
+
+	chip_queue_create(&f->h, &f->q, 120, CTX, VTPU_QUEUE_COMPUTE, 1);
+	submit(f, 1);
+	chip_host_pump(&f->h, is_started, f, 5000);
+	usleep(50000);
+	abort_job(f, &f->q, 0);
+	good += chip_wait(&f->h, &f->q).status == VTPU_ST_OK;
+	for (i = 0; i < 4; i++) {
+		submit(f, 1);
+		good += chip_wait(&f->h, &f->q).status == VTPU_ST_OK;
+	}
+	tap_is(good, 5, "an abort that comes too late hits no other job");
+	chip_queue_destroy(&f->h, 120);
+	f->q = ring;
+}
+
 static void test_abort(struct fixture *f)
 {
 	unsigned int i, resets;
@@ -225,6 +255,7 @@ static void test_abort(struct fixture *f)
 	chip_write32(&f->h, VTPU_REG_ABORT_JOB + 4, f->q.id);
 	tap_is(chip_wait(&f->h, &f->q).status, VTPU_ST_ABORTED, "the other half acts");
 	bystander(f, "an abort");
+	abort_too_late(f);
 
 	/* Waiting for cores, and behind the head */
 	renew(f);
