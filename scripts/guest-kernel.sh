@@ -12,6 +12,7 @@
 set -euo pipefail
 . "$(dirname "$0")/lib/common.sh"
 . "$(dirname "$0")/lib/apt.sh"
+. "$(dirname "$0")/lib/linux-source.sh"
 cd "$TOP"
 
 home=$CACHE/guest-kernel
@@ -121,25 +122,12 @@ kernel()
 
 source_files()
 {
-	local version root tar deb
+	local version root
 	resolve
 	version=$(cat "$home/$release/version")
 	root=$home/source-$version
 	if [ ! -e "$root/.complete" ]; then
-		note FETCH "named files of linux-source-6.12 $version"
-		rm -rf "$root" && mkdir -p "$root/deb"
-		apt_refresh >&2
-		apt_fetch "$root/deb" "linux-source-6.12=$version" >&2 ||
-			die "linux-source-6.12 $version is not to be had: no checkpatch, no kselftest harness"
-		deb=$(ls "$root"/deb/*.deb)
-		tar=$(dpkg-deb --fsys-tarfile "$deb" | tar -t | grep -E '/linux-source-6\.12\.tar\.xz$')
-		# The last reader stops once it has all, and those before it then fail: its own success counts.
-		(
-			set +o pipefail
-			dpkg-deb --fsys-tarfile "$deb" | tar -xO "$tar" 2>/dev/null | xz -dc -T0 2>/dev/null |
-				tar -x -C "$root" --strip-components=1 --occurrence=1 "${source_members[@]/#/linux-source-6.12/}"
-		) || die "linux-source-6.12 $version lacks files that we need (see above)"
-		rm -rf "$root/deb"
+		linux_source "$version" "$root" "${source_members[@]}"
 		touch "$root/.complete"
 	fi
 	ln -sfn "$root" build/kernel-source
