@@ -165,9 +165,11 @@ static bool control_pass(struct vtpu_chip *chip)
 		if (!atomic_load_explicit(&chip->rung[w], memory_order_relaxed) &&
 		    !atomic_load_explicit(&chip->attention[w], memory_order_relaxed))
 			continue;
+		/* Attention is called after the reset is noted, so it is taken before. */
+		bits = atomic_exchange(&chip->attention[w], 0);
 		rung = atomic_exchange(&chip->rung[w], 0);
 		reset = atomic_exchange(&chip->reset_queue[w], 0);
-		bits = atomic_exchange(&chip->attention[w], 0) | rung | reset;
+		bits |= rung | reset;
 		for (; bits; bits &= bits - 1) {
 			unsigned int bit = __builtin_ctzll(bits);
 

@@ -28,7 +28,6 @@ uint64_t chip_system_alloc(struct chip_host *h, uint64_t bytes)
 	if (bytes > h->system_bytes - at)
 		die("out of system memory");
 	h->system_next += bytes;
-	memset(h->system + at, 0, bytes);
 	return CHIP_BUS_BASE + at;
 }
 
