@@ -20,6 +20,8 @@ static void hbm_fini(struct drm_device *drm, void *arg)
 	struct vtpu_device *vdev = to_vtpu_device(drm);
 	struct vtpu_extent *extent, *next;
 
+	/* The worker holds no reference of the device. */
+	cancel_work_sync(&vdev->clear.work);
 	/* Clients are gone; what waited for a clearing that never came is forgotten. */
 	list_for_each_entry_safe(extent, next, &vdev->hbm.dirty, link) {
 		drm_mm_remove_node(&extent->node);

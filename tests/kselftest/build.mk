@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# Programs for the real kselftest harness and runner, static, with raw ioctls. They run in a VM in a folder
+# that looks like tools/testing/selftests: build/kselftest/{kselftest/runner.sh,vtpu/<programs>}.
+KSELFTESTS := ioctl_matrix memory queue syncobj quota unplug recovery
+KST_HEADERS := build/kernel-source/tools/testing/selftests
+
+CFLAGS_tests/kselftest += -std=gnu11 -isystem $(KST_HEADERS) $(shell pkg-config --cflags libdrm)
+$(foreach t,$(KSELFTESTS),$(eval $(call program,kselftest/vtpu/$t,\
+	tests/kselftest/$t.c tests/kselftest/kst.c tests/kselftest/kst_client.c,libmodel.a -static)))
+
+$(patsubst %,build/obj/tests/kselftest/%.o,$(KSELFTESTS)): | $(KST_HEADERS)/kselftest_harness.h
+$(KST_HEADERS)/kselftest_harness.h: | build/.deps
+	$(Q)scripts/guest-kernel.sh source
+
+kselftests: $(KSELFTESTS:%=build/kselftest/vtpu/%) build/kselftest/kselftest/runner.sh ## The kernel's self-tests
+build/kselftest/kselftest/runner.sh: | $(KST_HEADERS)/kselftest_harness.h
+	$(Q)mkdir -p $(@D) && cp $(KST_HEADERS)/kselftest/{runner.sh,prefix.pl} $(@D)
+.PHONY: kselftests

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+/*
+ * unplug.c - the driver goes while clients work: unbind, unload, and what stays behind.
+ *
+ * Needs root, and in KST_MODULE the path of vtpu.ko.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sync_file.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "kst.h"
+
+#define DRIVER "/sys/bus/pci/drivers/vtpu"
+#define TIMES  20
+
+/* The kernel says these when a driver comes and goes. */
+static const char *const coming[] = { "Initialized vtpu", "of HBM, serial", NULL };
+
+static char pci[32];
+
+/* The PCI address, learned while the driver is bound. */
+static void find_device(void)
+{
+	struct dirent *e;
+	DIR *dir = opendir(DRIVER);
+
+	kst_need(!dir, DRIVER);
+	while ((e = readdir(dir)))
+		if (strchr(e->d_name, ':') && strchr(e->d_name, '.'))
+			snprintf(pci, sizeof(pci), "%.31s", e->d_name);
+	closedir(dir);
+	errno = ENODEV;
+	kst_need(!pci[0], "a device that is bound");
+}
+
+static int driver_write(const char *file)
+{
+	char path[128];
+	int fd, ret;
+
+	snprintf(path, sizeof(path), DRIVER "/%s", file);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, pci, strlen(pci)) == (ssize_t)strlen(pci) ? 0 : -errno;
+	close(fd);
+	return ret;
+}
+
+static sigjmp_buf fault;
+
+static void on_bus(int number)
+{
+	(void)number;
+	siglongjmp(fault, 1);
+}
+
+FIXTURE(unplug)
+{
+	int log;
+};
+
+FIXTURE_SETUP(unplug)
+{
+	find_device();
+	self->log = kst_log();
+}
+
+FIXTURE_TEARDOWN(unplug)
+{
+	struct kst_client c;
+
+	kst_client(&c);
+	EXPECT_TRUE(kst_answer(&c));
+	close(c.fd);
+	EXPECT_EQ(0, kst_log_bad(self->log, coming));
+	close(self->log);
+}
+
+TEST_F_TIMEOUT(unplug, with_jobs_running, 120)
+{
+	struct vtpu_sync sync[3];
+	struct vtpu_job job[3];
+	struct vtpu_query_info info;
+	struct vtpu_dev_query query = { .size = sizeof(info), .ptr = (uintptr_t)&info };
+	struct kst_client c;
+	struct kst_slow slow;
+	volatile float *map;
+	uint32_t bo;
+	int64_t start;
+
+	kst_client(&c);
+	kst_slow(&slow, c.fd, 4);
+	map = c.a;
+	map[0] = 1;
+	for (int i = 0; i < 3; i++) {
+		sync[i] = (struct vtpu_sync){
+			.flags = VTPU_SYNC_SIGNAL,
+			.handle = kst_sync(c.fd),
+		};
+		job[i] = kst_slow_job(&slow, &sync[i], 1);
+	}
+	ASSERT_EQ(0, kst_submit(c.fd, slow.queue, job, 3, NULL));
+	kst_sleep_ms(50);
+	start = kst_now();
+	ASSERT_EQ(0, driver_write("unbind"));
+	EXPECT_LT(kst_now() - start, 5 * KST_SECOND);
+
+	/* The file stays open and says that nothing is there; memory of the device faults. */
+	EXPECT_EQ(-ENODEV, kst_ioctl(c.fd, DRM_IOCTL_VTPU_DEV_QUERY, &query));
+	EXPECT_EQ(-ENODEV, kst_bo(c.fd, 4096, VTPU_REGION_HBM, 0, &bo));
+	EXPECT_EQ(-ENODEV, kst_submit(c.fd, slow.queue, job, 1, NULL));
+	signal(SIGBUS, on_bus);
+	if (!sigsetjmp(fault, 1)) {
+		(void)map[0];
+		EXPECT_TRUE(false)
+		{
+			TH_LOG("device memory is still there");
+		}
+	}
+	signal(SIGBUS, SIG_DFL);
+	close(c.fd);
+	ASSERT_EQ(0, driver_write("bind"));
+}
+
+/* Waiters hear of it. */
+TEST_F_TIMEOUT(unplug, wakes_waiters, 120)
+{
+	struct kst_slow slow;
+	int ready[2], status = -1;
+	char byte;
+
+	ASSERT_EQ(0, pipe(ready));
+
+	pid_t child = fork();
+
+	if (!child) {
+		struct vtpu_sync sync = { .flags = VTPU_SYNC_SIGNAL };
+		struct vtpu_job job[2];
+		int fd = kst_open();
+		struct drm_syncobj_handle file = {
+			.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+		};
+		struct sync_file_info info = { 0 };
+		int ret;
+
+		kst_slow(&slow, fd, 2);
+		sync.handle = file.handle = kst_sync(fd);
+		job[0] = kst_slow_job(&slow, NULL, 0);
+		job[1] = kst_slow_job(&slow, &sync, 1);
+		kst_need(kst_submit(fd, slow.queue, job, 2, NULL), "two jobs");
+		kst_need(kst_ioctl(fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file), "a sync file");
+		if (write(ready[1], "x", 1) != 1)
+			_exit(2);
+		/* Waits for room in the ring until the device has gone. */
+		ret = kst_submit(fd, slow.queue, job, 1, NULL);
+		if (ret != -ENODEV)
+			_exit(3);
+		ret = kst_ioctl(file.fd, SYNC_IOC_FILE_INFO, &info);
+		_exit(ret ? 4 : info.status == -ENODEV ? 0 : 5);
+	}
+	ASSERT_EQ(1, read(ready[0], &byte, 1));
+	kst_sleep_ms(50);
+	ASSERT_EQ(0, driver_write("unbind"));
+	EXPECT_EQ(child, waitpid(child, &status, 0));
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	ASSERT_EQ(0, driver_write("bind"));
+}
+
+TEST_F_TIMEOUT(unplug, again_and_again, 240)
+{
+	for (int i = 0; i < TIMES; i++) {
+		struct kst_client c;
+
+		kst_client(&c);
+		EXPECT_TRUE(kst_answer(&c));
+		ASSERT_EQ(0, driver_write("unbind"));
+		close(c.fd);
+		ASSERT_EQ(0, driver_write("bind"));
+	}
+}
+
+static int load_module(void)
+{
+	const char *path = getenv("KST_MODULE") ?: "build/vtpu.ko";
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+
+	kst_need(fd < 0, path);
+	ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+/* Releases run behind; what they hold keeps the module for a moment. */
+static int unload_module(void)
+{
+	for (int i = 0; i < 200; i++) {
+		if (!syscall(SYS_delete_module, "vtpu", O_NONBLOCK))
+			return 0;
+		if (errno != EAGAIN && errno != EWOULDBLOCK)
+			return -errno;
+		kst_sleep_ms(20);
+	}
+	return -EAGAIN;
+}
+
+TEST_F_TIMEOUT(unplug, module_comes_and_goes, 240)
+{
+	for (int i = 0; i < TIMES; i++) {
+		struct kst_client c;
+
+		kst_client(&c);
+		EXPECT_TRUE(kst_answer(&c));
+		EXPECT_EQ(-1, syscall(SYS_delete_module, "vtpu", O_NONBLOCK));
+		close(c.fd);
+		ASSERT_EQ(0, unload_module());
+		ASSERT_EQ(0, load_module());
+	}
+}
+
+/* A fence in a sync file may stay longer than the driver is bound, and keeps the module. */
+TEST_F_TIMEOUT(unplug, fence_outlives_device, 120)
+{
+	struct vtpu_sync sync = { .flags = VTPU_SYNC_SIGNAL };
+	struct vtpu_job job = { .flags = VTPU_JOB_NOP };
+	struct drm_syncobj_handle file = {
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	struct sync_fence_info fence = { 0 };
+	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&fence };
+	struct kst_client c;
+
+	kst_client(&c);
+	sync.handle = file.handle = kst_sync(c.fd);
+	job.syncs = (struct vtpu_array){ .stride = 16, .count = 1, .array = (uintptr_t)&sync };
+	ASSERT_EQ(0, kst_submit(c.fd, c.queue, &job, 1, NULL));
+	ASSERT_EQ(0, kst_wait(c.fd, sync.handle, 0, 5 * KST_SECOND, 0));
+	ASSERT_EQ(0, kst_ioctl(c.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file));
+	ASSERT_EQ(0, driver_write("unbind"));
+	close(c.fd);
+	kst_sleep_ms(200);
+	EXPECT_EQ(-1, syscall(SYS_delete_module, "vtpu", O_NONBLOCK));
+	EXPECT_EQ(0, kst_ioctl(file.fd, SYNC_IOC_FILE_INFO, &info));
+	EXPECT_EQ(1, info.status);
+	EXPECT_EQ(0, strncmp(fence.obj_name, "vtpu-q", 6));
+	close(file.fd);
+	ASSERT_EQ(0, unload_module());
+	ASSERT_EQ(0, load_module());
+}
+
+/* Readers of sysfs while the device comes and goes. */
+TEST_F_TIMEOUT(unplug, sysfs_meanwhile, 120)
+{
+	char path[128], text[4096];
+	pid_t child;
+	int status;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vtpu/core_busy_us", pci);
+	child = fork();
+	if (!child) {
+		for (;;) {
+			int fd = open(path, O_RDONLY);
+
+			if (fd < 0)
+				continue;
+			if (read(fd, text, sizeof(text)) == 0)
+				_exit(1);
+			close(fd);
+		}
+	}
+	for (int i = 0; i < 5; i++) {
+		ASSERT_EQ(0, driver_write("unbind"));
+		ASSERT_EQ(0, driver_write("bind"));
+	}
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+TEST_HARNESS_MAIN
