@@ -29,7 +29,7 @@ enum {
 };
 
 #define MAX_SLOTS     4096
-#define LEAST_STEP    16    /* cycles that no step goes below */
+#define MAX_STEPS     4096  /* small tiles of large products are not worth timing */
 #define STEP_ELEMENTS 65536 /* what a step costs the host besides, as elements of a result */
 
 enum keep {
@@ -376,7 +376,7 @@ struct candidate {
 	struct vtpu_tiling t;
 	enum keep x, w;
 	uint64_t cycles;
-	uint64_t host; /* elements of results that the host reads and writes again, in all steps */
+	uint64_t host;
 };
 
 struct choice {
@@ -385,22 +385,47 @@ struct choice {
 	uint64_t best; /* cycles */
 };
 
-/* Plans this close to the best are as good; the one that costs the host least is taken. */
-static uint64_t near(uint64_t cycles)
+/*
+ * Plans this close to the best are as good; the one that costs the host least is
+ * taken. Where a product takes many passes of the array, its cycles are cheap for
+ * the host, so more of them may go.
+ */
+static uint64_t near(const struct stream *s, uint64_t cycles)
 {
-	return cycles + cycles / 512;
+	return cycles + cycles / (s->l->type == VTPU_TYPE_F32 ? 64 : 512);
+}
+
+/* What a plan costs the host besides multiply-adds: operands packed and results added to, in elements */
+static uint64_t host_cost(const struct stream *s)
+{
+	uint64_t m = s->d->rows, n = s->l->n, k = s->l->k;
+
+	return s->mt * k * n + s->nt * m * k + s->kt * m * n +
+	       (uint64_t)s->mt * s->nt * s->kt * STEP_ELEMENTS;
+}
+
+/* Cycles of the products of whole tiles, which no schedule can go below */
+static uint64_t least_cycles(const struct stream *s)
+{
+	struct vtpu_insn_mxu tile = {
+		.a_type = s->l->type, .b_type = s->l->type, .n = s->t.bn, .k = s->t.bk, .g = 1
+	};
+	uint64_t steps = s->d->rows / s->t.bm * (s->l->n / s->t.bn) * (s->l->k / s->t.bk);
+
+	return steps * sched_product_cycles(s->d->geometry, &tile, s->t.bm);
 }
 
 /* Time the plan that is laid out and keep it if it may be the one. */
 static void consider(struct stream *s, struct sched *c, struct choice *choice)
 {
-	uint64_t steps = (uint64_t)s->mt * s->nt * s->kt;
 	struct candidate *new;
 
-	if (choice->best && steps * LEAST_STEP > near(choice->best))
+	/* Large tiles come first. */
+	if (choice->best && ((uint64_t)s->mt * s->nt * s->kt > MAX_STEPS ||
+			     least_cycles(s) > near(s, choice->best)))
 		return;
 	sched_begin(c, s->d->geometry, NULL);
-	c->limit = choice->best ? near(choice->best) : UINT64_MAX;
+	c->limit = choice->best ? near(s, choice->best) : UINT64_MAX;
 	walk(s, c);
 	if (sched_over(c))
 		return;
@@ -418,7 +443,7 @@ static void consider(struct stream *s, struct sched *c, struct choice *choice)
 	new->x = s->x.keep;
 	new->w = s->w.keep;
 	new->cycles = c->end;
-	new->host = s->kt * s->d->rows * s->l->n + steps *STEP_ELEMENTS;
+	new->host = host_cost(s);
 	if (!choice->best || c->end < choice->best)
 		choice->best = c->end;
 }
@@ -483,7 +508,7 @@ static const struct candidate *choose(struct stream *s, struct sched *c, struct 
 	for (uint32_t i = 0; i < choice->count; i++) {
 		const struct candidate *this = &choice->list[i];
 
-		if (this->cycles <= near(choice->best) && (!best || this->host < best->host))
+		if (this->cycles <= near(s, choice->best) && (!best || this->host < best->host))
 			best = this;
 	}
 	return best;

@@ -139,6 +139,12 @@ bool sched_split_rows(const struct vtpu_hw_geometry *g, const struct vtpu_insn_m
 	return product_cycles(g, mxu, rows, true) < product_cycles(g, mxu, rows, false);
 }
 
+uint64_t sched_product_cycles(const struct vtpu_hw_geometry *g, const struct vtpu_insn_mxu *mxu,
+			      uint32_t rows)
+{
+	return product_cycles(g, mxu, rows, sched_split_rows(g, mxu, rows));
+}
+
 uint64_t sched_ideal_cycles(const struct vtpu_hw_geometry *g, uint64_t m, uint32_t n, uint32_t k,
 			    uint8_t type)
 {

@@ -54,6 +54,10 @@ void sched_softmax(struct sched *s, const struct vtpu_emit *emit,
 bool sched_split_rows(const struct vtpu_hw_geometry *geometry, const struct vtpu_insn_mxu *mxu,
 		      uint32_t rows);
 
+/** sched_product_cycles() - cycles of the arrays for a product of @rows rows, split as is best */
+uint64_t sched_product_cycles(const struct vtpu_hw_geometry *geometry,
+			      const struct vtpu_insn_mxu *mxu, uint32_t rows);
+
 /** sched_ideal_cycles() - cycles of a product on arrays that are never idle or padded */
 uint64_t sched_ideal_cycles(const struct vtpu_hw_geometry *geometry, uint64_t m, uint32_t n,
 			    uint32_t k, uint8_t type);
