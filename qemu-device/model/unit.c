@@ -4,20 +4,28 @@
  * the chip's arithmetic mode, and each worker's scratch memory.
  */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "unit.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
 
 bool vtpu_scratch_init(struct vtpu_scratch *s)
 {
 	const size_t a = VTPU_MXU_MC * VTPU_GEMM_PITCH;
-	const size_t b = (size_t)VTPU_GEMM_KC * VTPU_MXU_NC;
+	const size_t b = (size_t)VTPU_MXU_DEPTH * VTPU_MXU_NC;
 	const size_t acc = (size_t)VTPU_MXU_PM * VTPU_MXU_NC;
 	const size_t reg = VTPU_REGS * VTPU_BLOCK;
 
+	size_t bytes = ((a + b + acc + reg) * sizeof(float) + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+
 	/* Untouched pages cost nothing: most programs use a fraction of this. */
-	s->a = aligned_alloc(64, (a + b + acc + reg) * sizeof(float));
+	s->a = aligned_alloc(HUGE_PAGE, bytes);
 	if (!s->a)
 		return false;
+#ifdef MADV_HUGEPAGE
+	madvise(s->a, bytes, MADV_HUGEPAGE);
+#endif
 	s->b = s->a + a;
 	s->acc = s->b + b;
 	s->reg = s->acc + acc;

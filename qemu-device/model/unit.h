@@ -17,12 +17,20 @@
 #include "numerics.h"
 #include "program.h"
 
-/* Rows and columns of a block of A and B that are packed at once, and of a tile of accumulators. */
-#define VTPU_MXU_MC 144
-#define VTPU_MXU_NC 1024
-#define VTPU_MXU_PM 512
+/*
+ * Blocks of a matrix product: rows of A and of the result that are done with one
+ * contraction block of B before the next one, and columns that B is packed for,
+ * for VTPU_MXU_DEPTH contracted elements at once. Accumulators that cannot live in the
+ * result wait in VTPU_MXU_PM rows from one such depth to the next. Measured: larger
+ * blocks gain nothing, and half of either costs a few per cent.
+ */
+#define VTPU_MXU_MC    96
+#define VTPU_MXU_NC    1024
+#define VTPU_MXU_DEPTH 2048
+#define VTPU_MXU_PM    480
 
-_Static_assert(VTPU_MXU_NC == VTPU_BLOCK, "a row of a tile of accumulators is one block");
+_Static_assert(VTPU_MXU_NC <= VTPU_BLOCK, "a row of a tile of accumulators is at most one block");
+_Static_assert(VTPU_MXU_PM % VTPU_MXU_MC == 0, "whole tiles");
 
 /* The most parts that an instruction is cut into. */
 #define VTPU_MAX_PARTS 1024
@@ -31,7 +39,7 @@ _Static_assert(VTPU_MXU_NC == VTPU_BLOCK, "a row of a tile of accumulators is on
 struct vtpu_scratch {
 	/** @a: packed rows of A: [VTPU_MXU_MC][VTPU_GEMM_PITCH] */
 	float *a;
-	/** @b: packed panels of B: [VTPU_GEMM_KC][VTPU_MXU_NC] */
+	/** @b: packed panels of B: [VTPU_MXU_DEPTH][VTPU_MXU_NC] */
 	float *b;
 	/** @acc: accumulators that cannot live in the result: [VTPU_MXU_PM][VTPU_MXU_NC] */
 	float *acc;

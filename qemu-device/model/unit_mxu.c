@@ -27,7 +27,6 @@ struct part {
 	struct vtpu_epilogue epi;
 	uint32_t row, row_end;
 	uint32_t col, col_end;
-	uint32_t tile_col; /* first column of the accumulators in scratch */
 	uint64_t depth;	  /* contracted elements of all batch elements */
 	bool in_place;	  /* accumulators live in the result */
 };
@@ -43,7 +42,7 @@ uint32_t vtpu_mxu_parts(const struct vtpu_op *op, uint32_t threads)
 {
 	const struct vtpu_insn_mxu *x = &op->insn->payload.mxu;
 	uint64_t macs = (uint64_t)x->m * x->n * x->k * x->g;
-	uint64_t most = threads > 1 ? macs / threads / 4 : TURN_MACS;
+	uint64_t most = threads > 1 ? macs / threads / 2 : TURN_MACS;
 	uint32_t parts = 1;
 
 	most = most < PART_MACS ? PART_MACS : min_u64(most, TURN_MACS);
@@ -190,7 +189,10 @@ static void pack_b(const struct part *p, uint64_t kk, size_t depth, uint64_t col
 			const uint8_t *src = element_b(p, kk + t, col);
 			float *row = vtpu_reg(p->s, 0);
 
-			copy_row(p, row, src, cols, x->b_type);
+			if (x->b_type == VTPU_TYPE_F32)
+				row = (float *)src;
+			else
+				p->k->widen(row, src, cols, x->b_type);
 			spread_row(p, row, cols, t, panel);
 		}
 		return;
@@ -210,78 +212,124 @@ static void pack_b(const struct part *p, uint64_t kk, size_t depth, uint64_t col
 
 /* ---- Blocks -------------------------------------------------------------- */
 
-/* Whether [kk, kk + depth) lies in one batch element of an f32 matrix that needs no transposing. */
-static bool direct(const struct part *p, unsigned int type, uint16_t trans, uint64_t kk, size_t depth)
-{
-	return type == VTPU_TYPE_F32 && !(p->x->mode & trans) && kk % p->x->k + depth <= p->x->k;
-}
-
-/* One contraction block of columns [col, col + cols), B packed or where it lies. */
-static void block_rows(const struct part *p, struct vtpu_gemm *g, uint32_t row, uint32_t row_end,
-		       uint64_t kk, uint32_t col)
+/* Whether rows of A can be read where they lie: f32, not transposed, in one batch element. */
+static bool direct_a(const struct part *p, uint64_t kk, size_t depth)
 {
 	const struct vtpu_insn_mxu *x = p->x;
-	bool a_direct = direct(p, x->a_type, VTPU_MXU_TRANS_A, kk, g->k) && g->n <= DIRECT_COLS;
 
-	for (uint32_t i = row; i < row_end && !vtpu_op_cancelled(p->op); i += VTPU_MXU_MC) {
-		g->m = min_u64(VTPU_MXU_MC, row_end - i);
-		if (a_direct) {
-			g->a = (const float *)element_a(p, i, kk);
-			g->a_pitch = x->lda / sizeof(float);
-		} else {
-			pack_a(p, i, g->m, kk, g->k);
-			g->a = p->s->a;
-			g->a_pitch = VTPU_GEMM_PITCH;
-		}
-		if (p->in_place) {
-			g->d = (float *)(vtpu_op_vmem(p->op, x->d) + (size_t)i * x->ldd) + col;
-			g->d_pitch = x->ldd / sizeof(float);
-		} else {
-			g->d = p->s->acc + (size_t)(i - row) * VTPU_MXU_NC + (col - p->tile_col);
-			g->d_pitch = VTPU_MXU_NC;
-		}
-		g->c = g->d;
-		g->c_pitch = g->d_pitch;
-		if (kk == 0 && g->start) {
-			g->c = (const float *)(vtpu_op_vmem(p->op, x->c) + (size_t)i * x->ldc) + col;
-			g->c_pitch = x->ldc / sizeof(float);
-		}
-		p->k->gemm(g);
-		if (g->last)
-			vtpu_epilogue_run(&p->epi, g->d, g->d_pitch, i, g->m, col, g->n);
-	}
+	if (x->a_type != VTPU_TYPE_F32 || x->mode & VTPU_MXU_TRANS_A || kk % x->k + depth > x->k)
+		return false;
+	/* Rows at a distance of whole pages would all fall into the same few sets of L1. */
+	return x->lda % 4096 || p->col_end - p->col <= DIRECT_COLS;
 }
 
-static void block(const struct part *p, uint32_t row, uint32_t row_end, uint64_t kk, size_t depth,
-		  uint32_t col, uint32_t cols)
+/* Whether it pays to read panels of B where they lie: few rows, and no batch element ends in a block. */
+static bool direct_b(const struct part *p)
+{
+	const struct vtpu_insn_mxu *x = p->x;
+
+	return p->row_end - p->row <= DIRECT_ROWS && x->b_type == VTPU_TYPE_F32 &&
+	       !(x->mode & VTPU_MXU_TRANS_B) && (x->g == 1 || x->k % p->k->kc == 0);
+}
+
+/** struct tile - accumulators of rows [row, row + rows) and columns [col, col + cols), where they live */
+struct tile {
+	uint32_t row, rows;
+	uint32_t col, cols;
+	float *acc;
+	size_t pitch;
+};
+
+/* Contracted elements [kk, kk + depth) of a tile; @b is that row of the first panel. */
+static void block(const struct part *p, const struct tile *t, uint64_t kk, size_t depth, const float *b,
+		  size_t b_pitch, size_t b_panel)
 {
 	const struct vtpu_insn_mxu *x = p->x;
 	struct vtpu_gemm g = {
-		.n = cols,
+		.b = b,
+		.b_pitch = b_pitch,
+		.b_panel = b_panel,
+		.c = t->acc,
+		.c_pitch = t->pitch,
+		.d = t->acc,
+		.d_pitch = t->pitch,
+		.m = t->rows,
+		.n = t->cols,
 		.k = depth,
 		.start = kk || x->mode & VTPU_MXU_ACCUMULATE,
 		.last = kk + depth == p->depth,
 		.cancel = &p->op->run->cancel,
 	};
-	uint32_t whole = cols / p->k->nr * p->k->nr;
 
-	if (row_end - row <= DIRECT_ROWS && whole && direct(p, x->b_type, VTPU_MXU_TRANS_B, kk, depth)) {
-		g.n = whole;
-		g.b = (const float *)element_b(p, kk, col);
-		g.b_pitch = x->ldb / sizeof(float);
-		g.b_panel = p->k->nr;
-		block_rows(p, &g, row, row_end, kk, col);
-		col += whole;
-		cols -= whole;
-		if (!cols)
-			return;
-		g.n = cols;
+	if (direct_a(p, kk, depth)) {
+		g.a = (const float *)element_a(p, t->row, kk);
+		g.a_pitch = x->lda / sizeof(float);
+	} else {
+		pack_a(p, t->row, t->rows, kk, depth);
+		g.a = p->s->a;
+		g.a_pitch = VTPU_GEMM_PITCH;
 	}
-	pack_b(p, kk, depth, col, cols);
-	g.b = p->s->b;
-	g.b_pitch = p->k->nr;
-	g.b_panel = depth * p->k->nr;
-	block_rows(p, &g, row, row_end, kk, col);
+	if (!kk && g.start) {
+		g.c = (const float *)(vtpu_op_vmem(p->op, x->c) + (size_t)t->row * x->ldc) + t->col;
+		g.c_pitch = x->ldc / sizeof(float);
+	}
+	p->k->gemm(&g);
+}
+
+/* Contracted elements [kk, end) of a tile, B where it lies or packed for all of them. */
+static void tile_depth(const struct part *p, const struct tile *t, uint64_t kk, uint64_t end, bool packed)
+{
+	const size_t nr = p->k->nr;
+	const uint64_t from = kk;
+	size_t n;
+
+	for (; kk < end && !vtpu_op_cancelled(p->op); kk += n) {
+		n = min_u64(p->k->kc, end - kk);
+		if (packed)
+			block(p, t, kk, n, p->s->b + (kk - from) * nr, nr, (end - from) * nr);
+		else
+			block(p, t, kk, n, (const float *)element_b(p, kk, t->col),
+			      p->x->ldb / sizeof(float), nr);
+	}
+}
+
+/* All rows of the part, of some columns and some of the contraction. */
+static void rows_of(const struct part *p, uint32_t row, uint32_t end, uint32_t col, uint32_t cols,
+		    uint64_t kk, uint64_t kk_end, bool packed)
+{
+	const struct vtpu_insn_mxu *x = p->x;
+
+	for (uint32_t i = row; i < end && !vtpu_op_cancelled(p->op); i += VTPU_MXU_MC) {
+		struct tile t = {
+			.row = i,
+			.rows = min_u64(VTPU_MXU_MC, end - i),
+			.col = col,
+			.cols = cols,
+		};
+
+		if (p->in_place) {
+			t.acc = (float *)(vtpu_op_vmem(p->op, x->d) + (size_t)i * x->ldd) + col;
+			t.pitch = x->ldd / sizeof(float);
+		} else {
+			/* Accumulators of several tiles must wait only if the depth comes in several goes. */
+			t.acc = p->s->acc + (p->depth > VTPU_MXU_DEPTH ? (size_t)(i - row) * VTPU_MXU_NC : 0);
+			t.pitch = VTPU_MXU_NC;
+		}
+		tile_depth(p, &t, kk, kk_end, packed);
+		if (kk_end == p->depth)
+			vtpu_epilogue_run(&p->epi, t.acc, t.pitch, i, t.rows, col, cols);
+	}
+}
+
+/* Columns [col, col + cols), at most VTPU_MXU_NC, of rows [row, end). */
+static void columns(const struct part *p, uint32_t row, uint32_t end, uint32_t col, uint32_t cols)
+{
+	for (uint64_t kk = 0; kk < p->depth && !vtpu_op_cancelled(p->op); kk += VTPU_MXU_DEPTH) {
+		uint64_t kk_end = min_u64(p->depth, kk + VTPU_MXU_DEPTH);
+
+		pack_b(p, kk, kk_end - kk, col, cols);
+		rows_of(p, row, end, col, cols, kk, kk_end, true);
+	}
 }
 
 void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
@@ -294,22 +342,23 @@ void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts, st
 		.s = s,
 		.depth = (uint64_t)x->k * x->g,
 	};
-	uint32_t most_rows;
+	uint32_t most_rows = UINT32_MAX;
 
 	cut_part(&p, part, parts);
 	vtpu_epilogue_init(&p.epi, op, s);
 	p.in_place = x->d_type == VTPU_TYPE_F32 && !p.epi.reads_result;
-	most_rows = p.in_place ? UINT32_MAX : VTPU_MXU_PM;
+	if (!p.in_place && p.depth > VTPU_MXU_DEPTH)
+		most_rows = VTPU_MXU_PM;
 
 	for (uint64_t col = p.col; col < p.col_end; col += VTPU_MXU_NC) {
 		uint32_t cols = min_u64(VTPU_MXU_NC, p.col_end - col);
+		uint32_t whole = direct_b(&p) ? cols / p.k->nr * p.k->nr : 0;
 
-		p.tile_col = col;
-		for (uint64_t row = p.row; row < p.row_end; row += most_rows) {
-			uint32_t row_end = min_u64(p.row_end, row + most_rows);
-
-			for (uint64_t kk = 0; kk < p.depth && !vtpu_op_cancelled(op); kk += p.k->kc)
-				block(&p, row, row_end, kk, min_u64(p.k->kc, p.depth - kk), col, cols);
-		}
+		if (whole)
+			rows_of(&p, p.row, p.row_end, col, whole, 0, p.depth, false);
+		if (whole == cols)
+			continue;
+		for (uint64_t row = p.row; row < p.row_end; row += most_rows)
+			columns(&p, row, min_u64(p.row_end, row + most_rows), col + whole, cols - whole);
 	}
 }

@@ -109,23 +109,27 @@ static void gemm_edge(const struct vtpu_gemm *g, unsigned int rows, unsigned int
 		memcpy(d + i * g->d_pitch, tile + i * GEMM_NR, cols * sizeof(float));
 }
 
+/*
+ * Rows of A stay in L1 while the panels of B pass by from L2, and the tiles of
+ * a row of the result are neighbours in memory.
+ */
 static void gemm(const struct vtpu_gemm *g)
 {
-	for (size_t j = 0; j < g->n; j += GEMM_NR) {
-		const float *b = g->b + j / GEMM_NR * g->b_panel;
-		size_t cols = g->n - j < GEMM_NR ? g->n - j : GEMM_NR;
+	for (size_t i = 0; i < g->m; i += GEMM_MR) {
+		unsigned int rows = g->m - i < GEMM_MR ? g->m - i : GEMM_MR;
+		const float *a = g->a + i * g->a_pitch;
 
-		for (size_t i = 0; i < g->m; i += GEMM_MR) {
-			unsigned int rows = g->m - i < GEMM_MR ? g->m - i : GEMM_MR;
-			const float *a = g->a + i * g->a_pitch;
+		for (size_t j = 0; j < g->n; j += GEMM_NR) {
+			const float *b = g->b + j / GEMM_NR * g->b_panel;
+			size_t cols = g->n - j < GEMM_NR ? g->n - j : GEMM_NR;
 			const float *c = g->start ? g->c + i * g->c_pitch + j : NULL;
 			float *d = g->d + i * g->d_pitch + j;
 
 			if (atomic_load_explicit(g->cancel, memory_order_relaxed))
 				return;
 			/* The next tile's accumulators arrive while this one is computed. */
-			for (unsigned int r = 0; r < GEMM_MR && i + GEMM_MR + r < g->m; r++)
-				__builtin_prefetch(d + (GEMM_MR + r) * g->d_pitch, 1);
+			for (unsigned int r = 0; c && r < rows; r++)
+				__builtin_prefetch(c + r * g->c_pitch + GEMM_NR);
 			if (cols == GEMM_NR)
 				gemm_rows(g, rows, a, b, c, g->c_pitch, d, g->d_pitch);
 			else
