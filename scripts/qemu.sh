@@ -73,7 +73,7 @@ overlay()
 	rsync -rc --delete uapi/ "$to/uapi/"
 	rsync -rc --delete --exclude=/list.txt tests/qtest/ "$1/tests/qtest/vtpu/"
 	[ -e "$to/trace-events" ] || : >"$to/trace-events"
-	make -s -f scripts/make/lists.mk | put "$to/lists.txt"
+	env -u MAKEFLAGS make -s -f scripts/make/lists.mk | put "$to/lists.txt"
 	(cd tests/qtest && find . -maxdepth 1 -name '*-test.c' | sed 's|^\./||; s|\.c$||' | sort) |
 		put "$1/tests/qtest/vtpu/list.txt"
 	put "$1/configs/devices/x86_64-softmmu/vtpu.mak" <qemu-device/devices.mak
