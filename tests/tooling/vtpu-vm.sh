@@ -47,6 +47,9 @@ check "125 when QEMU refuses" equal "$code" 125
 vm --smp many true </dev/null
 check "125 for a bad option" equal "$code" 125
 check "which names what was expected" contains "$output" "--smp takes a number, got 'many'"
+VTPU_VM_OPTIONS="--smp 3 --append 'a=1 b=2'" vm --smp 5 --print true </dev/null
+check "options from the environment" contains "$output" 'a=1 b=2'
+check "come before those of the command line" contains "$output" "'-smp' '5'"
 VTPU_QEMU=/nonexistent vm true </dev/null
 check "77 without QEMU" equal "$code" 77
 finish
