@@ -2,7 +2,7 @@
 /*
  * fuzz_asm.c - hostile text for the assembler, hostile bytes for the image reader.
  *
- * The first byte says which. Whatever is accepted must survive both round trips
+ * Images begin with their magic number. Whatever is accepted must survive both round trips
  * and be put into words, and the loader must take it without harm.
  */
 #include <stdlib.h>
@@ -93,9 +93,8 @@ static void fuzz_image(const uint8_t *data, size_t bytes)
 		return;
 	memcpy(copy, data, bytes);
 	if (bytes >= sizeof(*h)) {
-		/* Else nearly nothing would get past these four. */
+		/* Else nearly nothing would get past these three. */
 		h = (struct vtpu_image_header *)copy;
-		h->magic = VTPU_IMAGE_MAGIC;
 		h->version = VTPU_ISA_VERSION;
 		h->bytes = bytes;
 		h->crc32c = vtpu_image_crc32c(copy, bytes);
@@ -114,9 +113,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	if (!bytes || bytes > MAX_TEXT)
 		return 0;
-	if (*data & 1)
-		fuzz_text(data + 1, bytes - 1);
+	if (bytes >= 4 && !memcmp(data, "VTPI", 4))
+		fuzz_image(data, bytes);
 	else
-		fuzz_image(data + 1, bytes - 1);
+		fuzz_text(data, bytes);
 	return 0;
 }

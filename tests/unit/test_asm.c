@@ -278,15 +278,36 @@ static void test_repeat(void)
 	vtpu_image_destroy(b);
 }
 
+/* An instruction in the queue of a unit that is not its own */
+static void test_foreign(void)
+{
+	char text[600] = "program width=1\nraw mxu 0100";
+	struct vtpu_image *image = NULL;
+	unsigned int raw = 0;
+
+	for (int i = 0; i < 126; i++)
+		strcat(text, "00");
+	tap_ok(!vtpu_assemble(NULL, text, strlen(text), &image) && round_trip(image, &raw) &&
+		       raw == 1,
+	       "an instruction of another unit's queue comes back as raw");
+	vtpu_image_destroy(image);
+}
+
 static void test_reference(void)
 {
 	size_t bytes;
-	char *doc = read_file("docs/assembly.md", &bytes), *table = NULL;
+	char *doc = read_file("docs/assembly.md", &bytes), *table = NULL, *start, *end;
+	struct vtpu_image *image = NULL;
 
 	tap_ok(doc && !vtpu_isa_reference(&table) && strstr(doc, table),
 	       "docs/assembly.md has the table of instructions as it is (vtpu-asm --isa prints it)");
-	free(doc);
 	free(table);
+	start = doc ? strstr(doc, "```\n") : NULL;
+	end = start ? strstr(start + 4, "```\n") : NULL;
+	tap_ok(end && !vtpu_assemble("docs/assembly.md", start + 4, end - start - 4, &image),
+	       "its example assembles");
+	vtpu_image_destroy(image);
+	free(doc);
 }
 
 int main(void)
@@ -296,6 +317,7 @@ int main(void)
 	test_locale();
 	test_errors();
 	test_repeat();
+	test_foreign();
 	test_reference();
 	return tap_done();
 }

@@ -252,9 +252,7 @@ static bool raw(struct text_asm *a, struct vtpu_insn *insn)
 	for (size_t i = 0; i < sizeof(*insn); i++)
 		if (!asm_hex_byte(a, (uint8_t *)insn + i))
 			return false;
-	if (insn->unit != unit)
-		return asm_fail(a, word, "byte 1 of the instruction says unit %u, the line says %s",
-				insn->unit, insn_unit_name(unit));
+	a->unit = unit;
 	return true;
 }
 
@@ -338,6 +336,7 @@ static bool instruction(struct text_asm *a, const char *word, size_t len, struct
 				"unknown instruction or statement '%.*s'; 'vtpu-asm --isa' lists instructions, statements are "
 				"program, base, op, tensor, const, let, sem, repeat, end and raw",
 				(int)len, word);
+	a->unit = opcode->unit;
 	return asm_fields(a, opcode, insn);
 }
 
@@ -369,7 +368,7 @@ static bool statement(struct text_asm *a)
 		return asm_fail(a, word, "expected 'program width=N' first");
 	if (!instruction(a, word, len, &insn))
 		return false;
-	vtpu_emit_raw(a->builder, &insn);
+	vtpu_builder_append_insn(a->builder, a->unit, &insn);
 	return builder_ok(a, word);
 }
 

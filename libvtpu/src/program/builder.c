@@ -263,17 +263,21 @@ uint64_t vtpu_builder_vmem_used(const struct vtpu_builder *b)
 	return b->vmem;
 }
 
-void vtpu_emit_raw(struct vtpu_builder *b, const struct vtpu_insn *insn)
+void vtpu_builder_append_insn(struct vtpu_builder *b, unsigned int unit,
+			      const struct vtpu_insn *insn)
 {
-	uint8_t u = insn->unit;
-
-	if (u >= VTPU_UNITS) {
+	if (unit >= VTPU_UNITS) {
 		vtpu_builder_fail(b, VTPU_ERROR_INVALID_ARGUMENT,
-				  "instruction: unit is %u; must be below %d", u, VTPU_UNITS);
+				  "instruction: unit is %u; must be below %d", unit, VTPU_UNITS);
 		return;
 	}
-	if (GROW(b, insn[u], count[u], insn_room[u]))
-		b->insn[u][b->count[u]++] = *insn;
+	if (GROW(b, insn[unit], count[unit], insn_room[unit]))
+		b->insn[unit][b->count[unit]++] = *insn;
+}
+
+void vtpu_emit_raw(struct vtpu_builder *b, const struct vtpu_insn *insn)
+{
+	vtpu_builder_append_insn(b, insn->unit, insn);
 }
 
 /* ---- Putting the image together --------------------------------------------- */

@@ -52,6 +52,10 @@ struct vtpu_builder {
 void vtpu_builder_fail(struct vtpu_builder *builder, enum vtpu_status status, const char *fmt, ...)
 	VTPU_PRINTF(3, 4);
 
+/** vtpu_builder_append_insn() - append to the queue of @unit, whatever the instruction says */
+void vtpu_builder_append_insn(struct vtpu_builder *builder, unsigned int unit,
+			      const struct vtpu_insn *insn);
+
 /** vtpu_builder_append_const() - append bytes to the constants without alignment */
 void vtpu_builder_append_const(struct vtpu_builder *builder, const void *data, size_t bytes);
 

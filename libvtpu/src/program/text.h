@@ -84,6 +84,7 @@ struct text_asm {
 	unsigned int loops;
 	struct symbols symbols;
 	struct vtpu_builder *builder; /* from the program line on */
+	unsigned int unit;	      /* whose queue the last instruction goes to */
 	bool quiet;		      /* leave the thread's error sentence alone */
 	enum vtpu_status status;
 };
