@@ -47,8 +47,8 @@ FIXTURE_SETUP(matrix)
 
 FIXTURE_TEARDOWN(matrix)
 {
-	close(self->me.fd);
-	close(self->other.fd);
+	kst_client_close(&self->me);
+	kst_client_close(&self->other);
 	close(self->log);
 }
 

@@ -91,6 +91,8 @@ struct kst_client {
 void kst_client(struct kst_client *c);
 /** kst_client_on() - the same on an open file */
 void kst_client_on(struct kst_client *c, int fd);
+/** kst_client_close() - unmap its memory and close its file: mappings keep a file open */
+void kst_client_close(struct kst_client *c);
 /** kst_answer() - run its job with new numbers; false, with a message, if anything is wrong */
 bool kst_answer(struct kst_client *c);
 /** kst_args() - argument block of its program. Return: bytes */

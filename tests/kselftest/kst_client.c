@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "unit/image_builder.h"
 #include "kst.h"
@@ -71,6 +73,13 @@ void kst_client_on(struct kst_client *c, int fd)
 void kst_client(struct kst_client *c)
 {
 	kst_client_on(c, kst_open());
+}
+
+void kst_client_close(struct kst_client *c)
+{
+	munmap(c->a, VTPU_PAGE_BYTES);
+	munmap(c->d, VTPU_PAGE_BYTES);
+	close(c->fd);
 }
 
 bool kst_answer(struct kst_client *c)

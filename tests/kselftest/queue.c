@@ -36,8 +36,8 @@ FIXTURE_TEARDOWN(queue)
 	EXPECT_TRUE(kst_answer(&self->me));
 	EXPECT_TRUE(kst_answer(&self->other));
 	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
-	close(self->me.fd);
-	close(self->other.fd);
+	kst_client_close(&self->me);
+	kst_client_close(&self->other);
 	close(self->log);
 }
 

@@ -51,8 +51,8 @@ FIXTURE_TEARDOWN(recovery)
 {
 	EXPECT_TRUE(kst_answer(&self->other));
 	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
-	close(self->me.fd);
-	close(self->other.fd);
+	kst_client_close(&self->me);
+	kst_client_close(&self->other);
 	close(self->log);
 }
 
@@ -130,7 +130,7 @@ TEST_F_TIMEOUT(recovery, hang_and_close, 60)
 	kst_sleep_ms(20);
 	start = kst_now();
 	EXPECT_EQ(0, kst_ioctl(self->me.fd, DRM_IOCTL_VTPU_DEV_QUERY, &query));
-	close(c.fd);
+	kst_client_close(&c);
 	EXPECT_LT(kst_now() - start, KST_SECOND / 2);
 	EXPECT_TRUE(kst_answer(&self->me));
 	kst_sleep_ms(500);

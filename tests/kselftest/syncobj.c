@@ -38,7 +38,7 @@ FIXTURE_TEARDOWN(sync)
 {
 	EXPECT_TRUE(kst_answer(&self->c));
 	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
-	close(self->c.fd);
+	kst_client_close(&self->c);
 	close(self->log);
 }
 

@@ -82,7 +82,7 @@ FIXTURE_TEARDOWN(unplug)
 
 	kst_client(&c);
 	EXPECT_TRUE(kst_answer(&c));
-	close(c.fd);
+	kst_client_close(&c);
 	EXPECT_EQ(0, kst_log_bad(self->log, coming));
 	close(self->log);
 }
@@ -129,7 +129,7 @@ TEST_F_TIMEOUT(unplug, with_jobs_running, 120)
 		}
 	}
 	signal(SIGBUS, SIG_DFL);
-	close(c.fd);
+	kst_client_close(&c);
 	ASSERT_EQ(0, driver_write("bind"));
 }
 
@@ -185,7 +185,7 @@ TEST_F_TIMEOUT(unplug, again_and_again, 240)
 		kst_client(&c);
 		EXPECT_TRUE(kst_answer(&c));
 		ASSERT_EQ(0, driver_write("unbind"));
-		close(c.fd);
+		kst_client_close(&c);
 		ASSERT_EQ(0, driver_write("bind"));
 	}
 }
@@ -222,7 +222,7 @@ TEST_F_TIMEOUT(unplug, module_comes_and_goes, 240)
 		kst_client(&c);
 		EXPECT_TRUE(kst_answer(&c));
 		EXPECT_EQ(-1, syscall(SYS_delete_module, "vtpu", O_NONBLOCK));
-		close(c.fd);
+		kst_client_close(&c);
 		ASSERT_EQ(0, unload_module());
 		ASSERT_EQ(0, load_module());
 	}
@@ -247,7 +247,7 @@ TEST_F_TIMEOUT(unplug, fence_outlives_device, 120)
 	ASSERT_EQ(0, kst_wait(c.fd, sync.handle, 0, 5 * KST_SECOND, 0));
 	ASSERT_EQ(0, kst_ioctl(c.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file));
 	ASSERT_EQ(0, driver_write("unbind"));
-	close(c.fd);
+	kst_client_close(&c);
 	kst_sleep_ms(200);
 	EXPECT_EQ(-1, syscall(SYS_delete_module, "vtpu", O_NONBLOCK));
 	EXPECT_EQ(0, kst_ioctl(file.fd, SYNC_IOC_FILE_INFO, &info));
