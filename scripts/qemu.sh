@@ -50,7 +50,7 @@ patched()
 {
 	local keep=$1/../pristine new=$1/../patched file
 	sed -n "s|^+++ b/||p" qemu-device/patches/*.patch | sort -u | while read -r file; do
-		[ -e "$keep/$file" ] || { mkdir -p "$keep/${file%/*}" && cp -p "$1/$file" "$keep/$file"; }
+		[ -e "$keep/$file" ] || { mkdir -p "$(dirname "$keep/$file")" && cp -p "$1/$file" "$keep/$file"; }
 	done
 	rm -rf "$new"
 	cp -rp "$keep" "$new"
