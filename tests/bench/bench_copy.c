@@ -19,15 +19,16 @@
 
 #define BYTES	 (64ULL << 20)
 #define MAX_RUNS 1000
-#define BAR	 0.8	    /* of memcpy's speed */
-#define LEAST_RUN (64 << 10) /* bytes on end; host memory in smaller pieces measures something else */
+#define BAR	 0.8 /* of memcpy's speed */
+#define LEAST_RUN \
+	(64 << 10) /* bytes on end; host memory in smaller pieces measures something else */
 
-#define CHECK(call)                                                             \
-	do {                                                                    \
-		if ((call) != VTPU_OK) {                                        \
+#define CHECK(call) \
+	do { \
+		if ((call) != VTPU_OK) { \
 			fprintf(stderr, "bench_copy: %s\n", vtpu_last_error()); \
-			exit(1);                                                \
-		}                                                               \
+			exit(1); \
+		} \
 	} while (0)
 
 static uint64_t now_ns(void)
@@ -76,7 +77,8 @@ static uint64_t copy(struct vtpu_stream *stream, struct vtpu_buffer *dst, struct
 
 static int device_side(const char *name)
 {
-	struct vtpu_buffer_options options = VTPU_INIT(options, .memory = VTPU_MEMORY_HOST, .label = "host");
+	struct vtpu_buffer_options options =
+		VTPU_INIT(options, .memory = VTPU_MEMORY_HOST, .label = "host");
 	struct vtpu_buffer *host, *hbm;
 	struct vtpu_stream *stream;
 	struct vtpu_device *device;

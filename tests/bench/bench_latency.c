@@ -17,16 +17,16 @@
 
 #include <vtpu/vtpu.h>
 
-#define JOBS   10000
-#define BLOCK  250	/* jobs, then as many reads */
-#define BAR    0.8	/* at most this many times the peer's latency */
+#define JOBS  10000
+#define BLOCK 250 /* jobs, then as many reads */
+#define BAR   0.8 /* at most this many times the peer's latency */
 
-#define CHECK(call)                                                              \
-	do {                                                                     \
-		if ((call) != VTPU_OK) {                                         \
+#define CHECK(call) \
+	do { \
+		if ((call) != VTPU_OK) { \
 			fprintf(stderr, "bench_latency: %s\n", vtpu_last_error()); \
-			exit(1);                                                 \
-		}                                                                \
+			exit(1); \
+		} \
 	} while (0)
 
 static uint64_t now_ns(void)

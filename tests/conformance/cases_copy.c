@@ -32,7 +32,8 @@ static int copy(struct conf *c, struct pair *p, struct vtpu_copy_desc desc)
 }
 
 /* The job must halt its queue with @status; a new queue takes the old one's place. */
-static void refuse(struct conf *c, struct pair *p, const char *what, struct vtpu_copy_desc desc, uint32_t status)
+static void refuse(struct conf *c, struct pair *p, const char *what, struct vtpu_copy_desc desc,
+		   uint32_t status)
 {
 	struct vtpu_queue_state state;
 
@@ -168,12 +169,30 @@ static struct vtpu_copy_desc with(void (*change)(struct vtpu_copy_desc *desc))
 	return desc;
 }
 
-static void bad_op(struct vtpu_copy_desc *d) { d->op = 3; }
-static void bad_flags(struct vtpu_copy_desc *d) { d->flags = 1; }
-static void no_rows(struct vtpu_copy_desc *d) { d->rows = 0; }
-static void no_bytes(struct vtpu_copy_desc *d) { d->row_bytes = 0; }
-static void limit_without_index(struct vtpu_copy_desc *d) { d->index_limit = 5; }
-static void pattern_of_copy(struct vtpu_copy_desc *d) { d->pattern = 5; }
+static void bad_op(struct vtpu_copy_desc *d)
+{
+	d->op = 3;
+}
+static void bad_flags(struct vtpu_copy_desc *d)
+{
+	d->flags = 1;
+}
+static void no_rows(struct vtpu_copy_desc *d)
+{
+	d->rows = 0;
+}
+static void no_bytes(struct vtpu_copy_desc *d)
+{
+	d->row_bytes = 0;
+}
+static void limit_without_index(struct vtpu_copy_desc *d)
+{
+	d->index_limit = 5;
+}
+static void pattern_of_copy(struct vtpu_copy_desc *d)
+{
+	d->pattern = 5;
+}
 
 static void bad_descriptors(struct conf *c)
 {
@@ -205,7 +224,8 @@ static void bad_addresses(struct conf *c)
 	refuse(c, &p, "destination not mapped", copy_desc(HBM(2), HBM(0), 64), VTPU_ST_UNMAPPED);
 	refuse(c, &p, "one byte too many", copy_desc(HBM(0), HOST(0) + 1, BYTES), VTPU_ST_UNMAPPED);
 	refuse(c, &p, "address 0", copy_desc(HBM(0), 0, 64), VTPU_ST_UNMAPPED);
-	refuse(c, &p, "kernel's address", copy_desc(HBM(0), VTPU_VA_KERNEL_START, 64), VTPU_ST_UNMAPPED);
+	refuse(c, &p, "kernel's address", copy_desc(HBM(0), VTPU_VA_KERNEL_START, 64),
+	       VTPU_ST_UNMAPPED);
 	refuse(c, &p, "beyond the end", copy_desc(HBM(0), ~0ULL - 31, 64), VTPU_ST_WRAPS);
 	desc = copy_desc(HBM(0), HOST(0), 64);
 	desc.rows = 1000;

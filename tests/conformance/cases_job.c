@@ -25,7 +25,9 @@ static void queue_shape(struct conf *c)
 		{ .kind = VTPU_QUEUE_COPY, .depth = 2048 },
 		{ .kind = VTPU_QUEUE_COPY, .core_mask = 1 },
 		{ .kind = VTPU_QUEUE_COPY, .max_cycles = 1 },
-		{ .kind = VTPU_QUEUE_COMPUTE, .core_mask = c->geometry.cores < 64 ? 1ULL << c->geometry.cores : 0, .flags = c->geometry.cores == 64 },
+		{ .kind = VTPU_QUEUE_COMPUTE,
+		  .core_mask = c->geometry.cores < 64 ? 1ULL << c->geometry.cores : 0,
+		  .flags = c->geometry.cores == 64 },
 	};
 	struct vtpu_queue_destroy destroy = { .pad = 1 };
 	struct vtpu_queue_state state;
@@ -52,7 +54,8 @@ static void many_queues(struct conf *c)
 	uint32_t q[8], i;
 
 	for (i = 0; i < 8; i++) {
-		need(c, queue_create(c->b, i & 1 ? VTPU_QUEUE_COPY : VTPU_QUEUE_COMPUTE, 2u << i, &q[i]));
+		need(c, queue_create(c->b, i & 1 ? VTPU_QUEUE_COPY : VTPU_QUEUE_COMPUTE, 2u << i,
+				     &q[i]));
 		need(c, run_job(c->b, q[i], &nop));
 	}
 	for (i = 0; i < 8; i += 2)
@@ -77,20 +80,52 @@ static void submit_shape(struct conf *c)
 		{ "pad", { .flags = VTPU_JOB_NOP, .pad = 1 }, { 0 }, -EINVAL, -EINVAL },
 		{ "pad2", { .flags = VTPU_JOB_NOP, .pad2 = 1 }, { 0 }, -EINVAL, -EINVAL },
 		{ "launch_id", { .flags = VTPU_JOB_NOP, .launch_id = 1 }, { 0 }, -EINVAL, -EINVAL },
-		{ "peer_count", { .flags = VTPU_JOB_NOP, .peer_count = 1 }, { 0 }, -EINVAL, -EINVAL },
-		{ "nop with program", { .flags = VTPU_JOB_NOP, .program = 1 }, { 0 }, -EINVAL, -EINVAL },
-		{ "nop with args", { .flags = VTPU_JOB_NOP, .args = args, .args_size = 64 }, { 0 }, -EINVAL, -EINVAL },
+		{ "peer_count",
+		  { .flags = VTPU_JOB_NOP, .peer_count = 1 },
+		  { 0 },
+		  -EINVAL,
+		  -EINVAL },
+		{ "nop with program",
+		  { .flags = VTPU_JOB_NOP, .program = 1 },
+		  { 0 },
+		  -EINVAL,
+		  -EINVAL },
+		{ "nop with args",
+		  { .flags = VTPU_JOB_NOP, .args = args, .args_size = 64 },
+		  { 0 },
+		  -EINVAL,
+		  -EINVAL },
 		{ "no program", { .args = args, .args_size = 64 }, { 0 }, -EINVAL, 0 },
 		{ "no args", { .program = 1 }, { 0 }, -EINVAL, -EINVAL },
-		{ "args too large", { .args = args, .args_size = VTPU_ARG_SLOT_BYTES + 64 }, { 0 }, -E2BIG, -E2BIG },
-		{ "unknown program", { .program = 999, .args = args, .args_size = 64 }, { 0 }, -ENOENT, -EINVAL },
+		{ "args too large",
+		  { .args = args, .args_size = VTPU_ARG_SLOT_BYTES + 64 },
+		  { 0 },
+		  -E2BIG,
+		  -E2BIG },
+		{ "unknown program",
+		  { .program = 999, .args = args, .args_size = 64 },
+		  { 0 },
+		  -ENOENT,
+		  -EINVAL },
 		{ "half a descriptor", { .args = args, .args_size = 96 }, { 0 }, 0, -EINVAL },
 		{ "args at 0", { .args = 0, .args_size = 64 }, { 0 }, 0, -EFAULT },
 		{ "sync flag", { .flags = VTPU_JOB_NOP }, { .flags = 1u << 8 }, -EINVAL, -EINVAL },
 		{ "sync unknown", { .flags = VTPU_JOB_NOP }, { .handle = 999 }, -ENOENT, -ENOENT },
-		{ "signal unknown", { .flags = VTPU_JOB_NOP }, { .flags = VTPU_SYNC_SIGNAL, .handle = 999 }, -ENOENT, -ENOENT },
-		{ "point 0 of a timeline", { .flags = VTPU_JOB_NOP }, { .flags = VTPU_SYNC_TIMELINE, .handle = 1 }, -EINVAL, -EINVAL },
-		{ "point of a binary", { .flags = VTPU_JOB_NOP }, { .handle = 1, .point = 4 }, -EINVAL, -EINVAL },
+		{ "signal unknown",
+		  { .flags = VTPU_JOB_NOP },
+		  { .flags = VTPU_SYNC_SIGNAL, .handle = 999 },
+		  -ENOENT,
+		  -ENOENT },
+		{ "point 0 of a timeline",
+		  { .flags = VTPU_JOB_NOP },
+		  { .flags = VTPU_SYNC_TIMELINE, .handle = 1 },
+		  -EINVAL,
+		  -EINVAL },
+		{ "point of a binary",
+		  { .flags = VTPU_JOB_NOP },
+		  { .handle = 1, .point = 4 },
+		  -EINVAL,
+		  -EINVAL },
 	};
 	uint32_t queue[2], i, kind, taken;
 	struct vtpu_queue_state state;
@@ -126,7 +161,9 @@ static void submit_shape(struct conf *c)
 static void submit_arrays(struct conf *c)
 {
 	struct vtpu_job nop = { .flags = VTPU_JOB_NOP };
-	struct vtpu_submit arg = { .jobs = { .stride = sizeof(nop), .count = 1, .array = (uintptr_t)&nop } };
+	struct vtpu_submit arg = {
+		.jobs = { .stride = sizeof(nop), .count = 1, .array = (uintptr_t)&nop }
+	};
 	struct {
 		struct vtpu_job job;
 		uint64_t more;
@@ -163,7 +200,9 @@ static void submit_arrays(struct conf *c)
 	longer.more = 1;
 	expect_is(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_SUBMIT, &arg), -E2BIG);
 
-	nop.syncs = (struct vtpu_array){ .stride = sizeof(sync[0]), .count = VTPU_MAX_JOB_SYNCS + 1, .array = (uintptr_t)sync };
+	nop.syncs = (struct vtpu_array){ .stride = sizeof(sync[0]),
+					 .count = VTPU_MAX_JOB_SYNCS + 1,
+					 .array = (uintptr_t)sync };
 	expect_is(c, submit(c->b, queue, &nop, 1, NULL), -E2BIG);
 	nop.syncs.count = 1;
 	nop.syncs.stride = 8;
@@ -172,7 +211,8 @@ static void submit_arrays(struct conf *c)
 	nop.syncs.array = 0;
 	expect_is(c, submit(c->b, queue, &nop, 1, NULL), -EFAULT);
 	nop.syncs.count = 0;
-	nop.bos = (struct vtpu_array){ .stride = sizeof(ref), .count = 1, .array = (uintptr_t)&ref };
+	nop.bos =
+		(struct vtpu_array){ .stride = sizeof(ref), .count = 1, .array = (uintptr_t)&ref };
 	expect_is(c, submit(c->b, queue, &nop, 1, NULL), -ENOENT);
 	nop.bos.count = VTPU_MAX_JOB_BOS + 1;
 	expect_is(c, submit(c->b, queue, &nop, 1, NULL), -E2BIG);
@@ -188,7 +228,9 @@ static void wait_for_nothing(struct conf *c)
 
 	need(c, queue_create(c->b, VTPU_QUEUE_COMPUTE, 0, &queue));
 	need(c, sync_create(c->b, 0, &wait.handle));
-	jobs[1].syncs = (struct vtpu_array){ .stride = sizeof(wait), .count = 1, .array = (uintptr_t)&wait };
+	jobs[1].syncs = (struct vtpu_array){ .stride = sizeof(wait),
+					     .count = 1,
+					     .array = (uintptr_t)&wait };
 	expect_is(c, submit(c->b, queue, jobs, 2, &taken), -EINVAL);
 	expect_is(c, taken, 0);
 	expect_ok(c, sync_signal_point(c->b, wait.handle, 5));
@@ -219,7 +261,9 @@ static void order_between_queues(struct conf *c)
 	need(c, slow_start(c->b, &slow));
 	sync[0].handle = slow.sync;
 	sync[1].flags = VTPU_SYNC_SIGNAL;
-	gated.syncs = (struct vtpu_array){ .stride = sizeof(sync[0]), .count = 2, .array = (uintptr_t)sync };
+	gated.syncs = (struct vtpu_array){ .stride = sizeof(sync[0]),
+					   .count = 2,
+					   .array = (uintptr_t)sync };
 	need(c, submit(c->b, queue, &gated, 1, NULL));
 	expect_ok(c, run_job(c->b, free_queue, &nop));
 	expect_is(c, sync_wait(c->b, sync[1].handle, 0, 0), -ETIME);
@@ -262,7 +306,9 @@ static void halt(struct conf *c)
 		jobs[i] = i == 1 ? copy_job(&bad, 1) : nop;
 		jobs[i].tag = 1000 + i;
 		sync[i] = (struct vtpu_sync){ VTPU_SYNC_SIGNAL | VTPU_SYNC_TIMELINE, line, i + 1 };
-		jobs[i].syncs = (struct vtpu_array){ .stride = sizeof(sync[0]), .count = 1, .array = (uintptr_t)&sync[i] };
+		jobs[i].syncs = (struct vtpu_array){ .stride = sizeof(sync[0]),
+						     .count = 1,
+						     .array = (uintptr_t)&sync[i] };
 	}
 	need(c, submit(c->b, queue, jobs, 4, NULL));
 	expect_ok(c, sync_wait_point(c->b, line, 4, LONG_NS, 0));
@@ -301,7 +347,9 @@ static void destroy_with_jobs(struct conf *c)
 	}
 	sync[0].handle = behind;
 	sync[1].flags = VTPU_SYNC_SIGNAL;
-	nop.syncs = (struct vtpu_array){ .stride = sizeof(sync[0]), .count = 2, .array = (uintptr_t)sync };
+	nop.syncs = (struct vtpu_array){ .stride = sizeof(sync[0]),
+					 .count = 2,
+					 .array = (uintptr_t)sync };
 	need(c, submit(c->b, queue, &nop, 1, NULL));
 	start = conf_now();
 	expect_ok(c, queue_destroy(c->b, slow.queue));

@@ -155,7 +155,8 @@ static void waiting_for_a_buffer(struct conf *c)
 	expect_ok(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_BO_WAIT, &wait));
 	ref.handle = bo;
 	job = copy_job(slow.desc, VTPU_MAX_COPY_DESCS);
-	job.bos = (struct vtpu_array){ .stride = sizeof(ref), .count = 1, .array = (uintptr_t)&ref };
+	job.bos =
+		(struct vtpu_array){ .stride = sizeof(ref), .count = 1, .array = (uintptr_t)&ref };
 	need(c, submit(c->b, slow.queue, &job, 1, NULL));
 	/* It only reads: a reader need not wait, a writer must. */
 	expect_ok(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_BO_WAIT, &wait));
@@ -181,7 +182,9 @@ static void bind_shape(struct conf *c)
 {
 	const uint64_t page = VTPU_PAGE_BYTES;
 	struct vtpu_bind_op op = { .op = 7, .va = HBM(0), .size = page };
-	struct vtpu_vm_bind arg = { .ops = { .stride = sizeof(op), .count = 1, .array = (uintptr_t)&op } };
+	struct vtpu_vm_bind arg = {
+		.ops = { .stride = sizeof(op), .count = 1, .array = (uintptr_t)&op }
+	};
 	uint32_t hbm, host;
 
 	need(c, bo_create(c->b, 4 * page, VTPU_REGION_HBM, 0, &hbm));
@@ -244,7 +247,9 @@ static void bind_partly(struct conf *c)
 {
 	const uint64_t page = VTPU_PAGE_BYTES;
 	struct vtpu_bind_op op[3];
-	struct vtpu_vm_bind arg = { .ops = { .stride = sizeof(op[0]), .count = 3, .array = (uintptr_t)op } };
+	struct vtpu_vm_bind arg = {
+		.ops = { .stride = sizeof(op[0]), .count = 3, .array = (uintptr_t)op }
+	};
 	uint32_t bo, i;
 
 	need(c, bo_create(c->b, 4 * page, VTPU_REGION_HBM, 0, &bo));

@@ -16,7 +16,9 @@
 /* y = relu(x * w + bias), the rows spread over @width cores */
 static struct vtpu_image *dense_image(struct conf *c, uint32_t width)
 {
-	const struct vtpu_layer layer = { .name = "layer", .n = N, .bias = true, .act = VTPU_ACT_RELU };
+	const struct vtpu_layer layer = {
+		.name = "layer", .n = N, .bias = true, .act = VTPU_ACT_RELU
+	};
 	struct vtpu_dense_options options = VTPU_INIT(options);
 	struct vtpu_image *image = NULL;
 
@@ -30,12 +32,19 @@ static struct vtpu_image *dense_image(struct conf *c, uint32_t width)
 	return image;
 }
 
-enum flaw { NO_FLAW, DEADLOCK, RACE, BOUNDS };
+enum flaw {
+	NO_FLAW,
+	DEADLOCK,
+	RACE,
+	BOUNDS
+};
 
 /* Two copies and what is wrong between them */
 static struct vtpu_image *flawed_image(struct conf *c, enum flaw flaw)
 {
-	struct vtpu_base_desc base = { .name = "data", .extent = 4096, .readable = true, .writable = true };
+	struct vtpu_base_desc base = {
+		.name = "data", .extent = 4096, .readable = true, .writable = true
+	};
 	struct vtpu_emit load = { 0 }, add = { 0 };
 	struct vtpu_builder *builder = NULL;
 	struct vtpu_image *image = NULL;
@@ -88,7 +97,8 @@ struct load {
 	uint32_t program;
 };
 
-static int load(struct vtpu_backend *b, const void *data, uint64_t bytes, uint32_t flags, struct load *load)
+static int load(struct vtpu_backend *b, const void *data, uint64_t bytes, uint32_t flags,
+		struct load *load)
 {
 	struct vtpu_program_create arg = {
 		.image = (uintptr_t)data,
@@ -106,7 +116,8 @@ static int load(struct vtpu_backend *b, const void *data, uint64_t bytes, uint32
 	return err;
 }
 
-static int load_image(struct vtpu_backend *b, const struct vtpu_image *image, uint32_t flags, struct load *out)
+static int load_image(struct vtpu_backend *b, const struct vtpu_image *image, uint32_t flags,
+		      struct load *out)
 {
 	size_t bytes = 0;
 	const void *data = image ? vtpu_image_data(image, &bytes) : NULL;
@@ -353,7 +364,9 @@ static void destroyed_in_flight(struct conf *c)
 	sync[0].handle = slow.sync;
 	sync[1].flags = VTPU_SYNC_SIGNAL;
 	job = dense_job(&d);
-	job.syncs = (struct vtpu_array){ .stride = sizeof(sync[0]), .count = 2, .array = (uintptr_t)sync };
+	job.syncs = (struct vtpu_array){ .stride = sizeof(sync[0]),
+					 .count = 2,
+					 .array = (uintptr_t)sync };
 	need(c, submit(c->b, d.queue, &job, 1, NULL));
 	destroy.program = d.load.program;
 	expect_ok(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_PROGRAM_DESTROY, &destroy));
@@ -363,7 +376,8 @@ static void destroyed_in_flight(struct conf *c)
 }
 
 /* Run with base @index at @va; the queue must halt with @status and name the base. */
-static void refuse_base(struct conf *c, struct dense *d, uint32_t index, uint64_t va, uint32_t status)
+static void refuse_base(struct conf *c, struct dense *d, uint32_t index, uint64_t va,
+			uint32_t status)
 {
 	struct vtpu_queue_state state;
 	uint64_t good = d->args.va[index];
@@ -374,7 +388,8 @@ static void refuse_base(struct conf *c, struct dense *d, uint32_t index, uint64_
 	expect_is(c, run_job(d->b, d->queue, &job), vtpu_status_errno(status));
 	expect_ok(c, queue_state(d->b, d->queue, &state));
 	if (!expect_is(c, state.status, status))
-		printf("# (base %u at %#llx: %s)\n", index, (unsigned long long)va, vtpu_status_name(state.status));
+		printf("# (base %u at %#llx: %s)\n", index, (unsigned long long)va,
+		       vtpu_status_name(state.status));
 	if (status != VTPU_ST_ALIAS)
 		expect_is(c, VTPU_WHERE_BASE(state.where), index);
 	d->args.va[index] = good;

@@ -4,9 +4,12 @@
  */
 #include "conf.h"
 
-static int query(struct conf *c, uint32_t type, uint32_t index, void *out, uint32_t bytes, uint32_t *size)
+static int query(struct conf *c, uint32_t type, uint32_t index, void *out, uint32_t bytes,
+		 uint32_t *size)
 {
-	struct vtpu_dev_query arg = { .type = type, .index = index, .size = bytes, .ptr = (uintptr_t)out };
+	struct vtpu_dev_query arg = {
+		.type = type, .index = index, .size = bytes, .ptr = (uintptr_t)out
+	};
 	int err = vtpu_ioctl(c->b, DRM_IOCTL_VTPU_DEV_QUERY, &arg);
 
 	if (size)
@@ -23,7 +26,8 @@ static void query_shape(struct conf *c)
 	expect_is(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_DEV_QUERY, &flags), -EINVAL);
 	expect_is(c, query(c, 999, 0, room, sizeof(room), NULL), -EINVAL);
 	expect_is(c, query(c, VTPU_QUERY_INFO, 1, room, sizeof(room), NULL), -EINVAL);
-	expect_is(c, query(c, VTPU_QUERY_CORE, c->geometry.cores, room, sizeof(room), NULL), -EINVAL);
+	expect_is(c, query(c, VTPU_QUERY_CORE, c->geometry.cores, room, sizeof(room), NULL),
+		  -EINVAL);
 	expect_is(c, query(c, VTPU_QUERY_MEMORY, 2, room, sizeof(room), NULL), -EINVAL);
 	expect_is(c, query(c, VTPU_QUERY_QUOTA, VTPU_QUOTAS, room, sizeof(room), NULL), -EINVAL);
 	expect_ok(c, query(c, VTPU_QUERY_GEOMETRY, 0, NULL, 0, &size));
@@ -92,7 +96,8 @@ static void unknown_calls(struct conf *c)
 
 	/* Reserved numbers of ours, and one that nobody has */
 	for (nr = 0x09; nr <= 0x0b; nr++)
-		expect_is(c, vtpu_ioctl(c->b, DRM_IOWR(DRM_COMMAND_BASE + nr, uint64_t), room), -EINVAL);
+		expect_is(c, vtpu_ioctl(c->b, DRM_IOWR(DRM_COMMAND_BASE + nr, uint64_t), room),
+			  -EINVAL);
 	expect_is(c, vtpu_ioctl(c->b, DRM_IOWR(DRM_COMMAND_BASE + 0x0d, uint64_t), room), -EINVAL);
 	expect_is(c, vtpu_ioctl(c->b, DRM_IOWR(DRM_COMMAND_BASE + 0x3f, uint64_t), room), -EINVAL);
 }

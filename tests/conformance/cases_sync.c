@@ -52,7 +52,9 @@ static void binary_wait(struct conf *c)
 static void any_and_all(struct conf *c)
 {
 	uint32_t h[2];
-	struct drm_syncobj_wait wait = { .handles = (uintptr_t)h, .count_handles = 2, .flags = FOR_SUBMIT };
+	struct drm_syncobj_wait wait = { .handles = (uintptr_t)h,
+					 .count_handles = 2,
+					 .flags = FOR_SUBMIT };
 
 	need(c, sync_create(c->b, 0, &h[0]));
 	need(c, sync_create(c->b, 0, &h[1]));
@@ -193,14 +195,16 @@ static void wait_before_submit(struct conf *c)
 		need(c, sync_create(c->b, 0, &later.handle));
 		start = conf_now();
 		need(c, pthread_create(&thread, NULL, signal_later, &later));
-		expect_ok(c, later.point ? sync_wait_point(c->b, later.handle, 7, LONG_NS, FOR_SUBMIT) :
-					   sync_wait(c->b, later.handle, LONG_NS, FOR_SUBMIT));
+		expect_ok(c, later.point ?
+				     sync_wait_point(c->b, later.handle, 7, LONG_NS, FOR_SUBMIT) :
+				     sync_wait(c->b, later.handle, LONG_NS, FOR_SUBMIT));
 		expect_is(c, conf_now() - start >= 20000000, 1);
 		pthread_join(thread, NULL);
 	}
 }
 
-static int transfer(struct conf *c, uint32_t src, uint64_t src_point, uint32_t dst, uint64_t dst_point, uint32_t flags)
+static int transfer(struct conf *c, uint32_t src, uint64_t src_point, uint32_t dst,
+		    uint64_t dst_point, uint32_t flags)
 {
 	struct drm_syncobj_transfer arg = {
 		.src_handle = src,

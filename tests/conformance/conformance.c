@@ -16,8 +16,9 @@ static const struct conf_case *const parts[] = {
 static struct vtpu_backend *open_client(const char *device)
 {
 	struct vtpu_backend *backend = NULL;
-	enum vtpu_status status = strncmp(device, "model:", 6) ? vtpu_kernel_open(device, &backend) :
-								 vtpu_inproc_open(device + 6, &backend);
+	enum vtpu_status status = strncmp(device, "model:", 6) ?
+					  vtpu_kernel_open(device, &backend) :
+					  vtpu_inproc_open(device + 6, &backend);
 
 	if (status) {
 		printf("Bail out! %s\n", vtpu_last_error());
@@ -74,7 +75,8 @@ int main(int argc, char **argv)
 {
 	const char *device = argc > 1 ? argv[1] : DEFAULT_DEVICE;
 	const char *only = argc > 2 ? argv[2] : "";
-	struct vtpu_backend *keeper = open_client(device); /* so that the model lives from case to case */
+	struct vtpu_backend *keeper =
+		open_client(device); /* so that the model lives from case to case */
 	unsigned int n = 0, failed = 0;
 	const struct conf_case *test;
 	size_t i;

@@ -6,7 +6,8 @@
 
 #include "conf.h"
 
-bool conf_expect(struct conf *c, const char *file, int line, const char *what, int64_t got, int64_t want)
+bool conf_expect(struct conf *c, const char *file, int line, const char *what, int64_t got,
+		 int64_t want)
 {
 	const char *name = strrchr(file, '/');
 
@@ -38,7 +39,8 @@ int64_t conf_deadline(int64_t ns)
 
 /* ---- Buffers and addresses ------------------------------------------------------ */
 
-int bo_create(struct vtpu_backend *b, uint64_t bytes, uint32_t region, uint32_t flags, uint32_t *handle)
+int bo_create(struct vtpu_backend *b, uint64_t bytes, uint32_t region, uint32_t flags,
+	      uint32_t *handle)
 {
 	struct vtpu_bo_create arg = { .size = bytes, .region = region, .flags = flags };
 	int err = vtpu_ioctl(b, DRM_IOCTL_VTPU_BO_CREATE, &arg);
@@ -54,7 +56,8 @@ int bo_close(struct vtpu_backend *b, uint32_t handle)
 	return vtpu_ioctl(b, DRM_IOCTL_GEM_CLOSE, &arg);
 }
 
-int vm_map(struct vtpu_backend *b, uint32_t handle, uint64_t offset, uint64_t va, uint64_t bytes, uint32_t flags)
+int vm_map(struct vtpu_backend *b, uint32_t handle, uint64_t offset, uint64_t va, uint64_t bytes,
+	   uint32_t flags)
 {
 	struct vtpu_bind_op op = {
 		.op = VTPU_BIND_MAP,
@@ -64,7 +67,9 @@ int vm_map(struct vtpu_backend *b, uint32_t handle, uint64_t offset, uint64_t va
 		.va = va,
 		.size = bytes,
 	};
-	struct vtpu_vm_bind arg = { .ops = { .stride = sizeof(op), .count = 1, .array = (uintptr_t)&op } };
+	struct vtpu_vm_bind arg = {
+		.ops = { .stride = sizeof(op), .count = 1, .array = (uintptr_t)&op }
+	};
 
 	return vtpu_ioctl(b, DRM_IOCTL_VTPU_VM_BIND, &arg);
 }
@@ -72,15 +77,19 @@ int vm_map(struct vtpu_backend *b, uint32_t handle, uint64_t offset, uint64_t va
 int vm_unmap(struct vtpu_backend *b, uint64_t va, uint64_t bytes)
 {
 	struct vtpu_bind_op op = { .op = VTPU_BIND_UNMAP, .va = va, .size = bytes };
-	struct vtpu_vm_bind arg = { .ops = { .stride = sizeof(op), .count = 1, .array = (uintptr_t)&op } };
+	struct vtpu_vm_bind arg = {
+		.ops = { .stride = sizeof(op), .count = 1, .array = (uintptr_t)&op }
+	};
 
 	return vtpu_ioctl(b, DRM_IOCTL_VTPU_VM_BIND, &arg);
 }
 
-int bo_ready(struct vtpu_backend *b, uint64_t bytes, uint32_t region, uint64_t va, uint32_t *handle, void **pointer)
+int bo_ready(struct vtpu_backend *b, uint64_t bytes, uint32_t region, uint64_t va, uint32_t *handle,
+	     void **pointer)
 {
 	uint64_t room = (bytes + VTPU_PAGE_BYTES - 1) & ~(uint64_t)(VTPU_PAGE_BYTES - 1);
-	int err = bo_create(b, bytes, region, region == VTPU_REGION_HBM ? VTPU_BO_MAPPABLE : 0, handle);
+	int err = bo_create(b, bytes, region, region == VTPU_REGION_HBM ? VTPU_BO_MAPPABLE : 0,
+			    handle);
 
 	if (!err)
 		err = vm_map(b, *handle, 0, va, room, 0);
@@ -91,7 +100,9 @@ int bo_ready(struct vtpu_backend *b, uint64_t bytes, uint32_t region, uint64_t v
 
 int queue_create(struct vtpu_backend *b, uint32_t kind, uint32_t depth, uint32_t *queue)
 {
-	struct vtpu_queue_create arg = { .kind = kind, .priority = VTPU_PRIO_NORMAL, .depth = depth };
+	struct vtpu_queue_create arg = { .kind = kind,
+					 .priority = VTPU_PRIO_NORMAL,
+					 .depth = depth };
 	int err = vtpu_ioctl(b, DRM_IOCTL_VTPU_QUEUE_CREATE, &arg);
 
 	*queue = arg.queue;
@@ -179,7 +190,8 @@ int sync_wait(struct vtpu_backend *b, uint32_t handle, int64_t ns, uint32_t flag
 	return vtpu_ioctl(b, DRM_IOCTL_SYNCOBJ_WAIT, &arg);
 }
 
-int sync_wait_point(struct vtpu_backend *b, uint32_t handle, uint64_t point, int64_t ns, uint32_t flags)
+int sync_wait_point(struct vtpu_backend *b, uint32_t handle, uint64_t point, int64_t ns,
+		    uint32_t flags)
 {
 	struct drm_syncobj_timeline_wait arg = {
 		.handles = (uintptr_t)&handle,
@@ -194,7 +206,8 @@ int sync_wait_point(struct vtpu_backend *b, uint32_t handle, uint64_t point, int
 
 /* ---- Jobs ------------------------------------------------------------------------------------ */
 
-int submit(struct vtpu_backend *b, uint32_t queue, const struct vtpu_job *jobs, uint32_t count, uint32_t *taken)
+int submit(struct vtpu_backend *b, uint32_t queue, const struct vtpu_job *jobs, uint32_t count,
+	   uint32_t *taken)
 {
 	struct vtpu_submit arg = {
 		.queue = queue,
@@ -207,7 +220,8 @@ int submit(struct vtpu_backend *b, uint32_t queue, const struct vtpu_job *jobs, 
 	return err;
 }
 
-int submit_signal(struct vtpu_backend *b, uint32_t queue, const struct vtpu_job *job, uint32_t sync, uint64_t point)
+int submit_signal(struct vtpu_backend *b, uint32_t queue, const struct vtpu_job *job, uint32_t sync,
+		  uint64_t point)
 {
 	struct vtpu_sync signal = {
 		.flags = VTPU_SYNC_SIGNAL | (point ? VTPU_SYNC_TIMELINE : 0),
@@ -217,7 +231,9 @@ int submit_signal(struct vtpu_backend *b, uint32_t queue, const struct vtpu_job 
 
 	struct vtpu_job copy = *job;
 
-	copy.syncs = (struct vtpu_array){ .stride = sizeof(signal), .count = 1, .array = (uintptr_t)&signal };
+	copy.syncs = (struct vtpu_array){ .stride = sizeof(signal),
+					  .count = 1,
+					  .array = (uintptr_t)&signal };
 	return submit(b, queue, &copy, 1, NULL);
 }
 

@@ -94,30 +94,30 @@ enum vtpu_health {
 
 /** What a device is and how it fares. */
 struct vtpu_device_info {
-	size_t struct_size;	 /**< set by VTPU_INIT() */
-	char preset[16];	 /**< "v3", "custom" */
-	char features[128];	 /**< words: "f32 bf16 ..." */
-	char driver[64];	 /**< "vtpu 0.1.0 (20251130)" or "in process" */
-	uint64_t serial;	 /**< serial number */
-	uint32_t hw_version;	 /**< major << 16 | minor */
-	uint32_t cores;		 /**< cores */
-	uint32_t clock_khz;	 /**< modelled clock */
-	uint32_t mxu_per_core;	 /**< matrix units of a core */
-	uint32_t mxu_dim;	 /**< rows and columns of a matrix unit */
-	uint32_t lanes;		 /**< lanes of a vector register */
-	uint32_t sublanes;	 /**< sublanes of a vector register */
-	uint32_t smem_bytes;	 /**< scalar memory of a core */
-	uint64_t vmem_bytes;	 /**< vector memory of a core */
-	uint64_t hbm_bytes;	 /**< HBM in all */
-	uint64_t hbm_usable;	 /**< HBM that buffers can have */
-	uint64_t hbm_bandwidth;	 /**< modelled bytes a second, of the whole board */
-	uint64_t flops;		 /**< modelled bf16 operations a second, of the whole board */
-	uint32_t max_queues;	 /**< hardware queues of the device */
-	uint32_t max_depth;	 /**< jobs that a queue holds at most */
-	uint32_t max_instances;	 /**< instructions times width that a program may have */
-	uint32_t priorities;	 /**< bit n: enum vtpu_priority n is allowed for this process */
-	uint32_t pci;		 /**< domain << 16 | bus << 8 | slot << 3 | function; 0 in process */
-	int32_t numa_node;	 /**< that the device is at; -1: unknown */
+	size_t struct_size;	/**< set by VTPU_INIT() */
+	char preset[16];	/**< "v3", "custom" */
+	char features[128];	/**< words: "f32 bf16 ..." */
+	char driver[64];	/**< "vtpu 0.1.0 (20251130)" or "in process" */
+	uint64_t serial;	/**< serial number */
+	uint32_t hw_version;	/**< major << 16 | minor */
+	uint32_t cores;		/**< cores */
+	uint32_t clock_khz;	/**< modelled clock */
+	uint32_t mxu_per_core;	/**< matrix units of a core */
+	uint32_t mxu_dim;	/**< rows and columns of a matrix unit */
+	uint32_t lanes;		/**< lanes of a vector register */
+	uint32_t sublanes;	/**< sublanes of a vector register */
+	uint32_t smem_bytes;	/**< scalar memory of a core */
+	uint64_t vmem_bytes;	/**< vector memory of a core */
+	uint64_t hbm_bytes;	/**< HBM in all */
+	uint64_t hbm_usable;	/**< HBM that buffers can have */
+	uint64_t hbm_bandwidth; /**< modelled bytes a second, of the whole board */
+	uint64_t flops;		/**< modelled bf16 operations a second, of the whole board */
+	uint32_t max_queues;	/**< hardware queues of the device */
+	uint32_t max_depth;	/**< jobs that a queue holds at most */
+	uint32_t max_instances; /**< instructions times width that a program may have */
+	uint32_t priorities;	/**< bit n: enum vtpu_priority n is allowed for this process */
+	uint32_t pci;		/**< domain << 16 | bus << 8 | slot << 3 | function; 0 in process */
+	int32_t numa_node;	/**< that the device is at; -1: unknown */
 	enum vtpu_health health; /**< health */
 	uint32_t reset_count;	 /**< device resets since the driver was bound */
 	uint32_t clients;	 /**< opens at present */
@@ -128,7 +128,8 @@ struct vtpu_device_info {
 };
 
 /** Fill in @p info, whose struct_size is set. Fails with DEVICE_LOST. */
-VTPU_API enum vtpu_status vtpu_device_info(struct vtpu_device *device, struct vtpu_device_info *info);
+VTPU_API enum vtpu_status vtpu_device_info(struct vtpu_device *device,
+					   struct vtpu_device_info *info);
 
 /**
  * The chip's geometry (vtpu_hw.h), which program builders ask for. Lives as
@@ -255,16 +256,16 @@ VTPU_API enum vtpu_status vtpu_buffer_map(struct vtpu_buffer *buffer, void **poi
  * Not ordered with streams. Fails with INVALID_ARGUMENT (the range leaves the
  * buffer), OUT_OF_HOST_MEMORY, DEVICE_LOST, FAULT.
  */
-VTPU_API enum vtpu_status vtpu_buffer_write(struct vtpu_buffer *buffer, uint64_t offset, const void *data,
-					    uint64_t bytes);
+VTPU_API enum vtpu_status vtpu_buffer_write(struct vtpu_buffer *buffer, uint64_t offset,
+					    const void *data, uint64_t bytes);
 
 /** Copy bytes of a buffer to host memory and wait. As vtpu_buffer_write(). */
 VTPU_API enum vtpu_status vtpu_buffer_read(struct vtpu_buffer *buffer, uint64_t offset, void *data,
 					   uint64_t bytes);
 
 /** Set each 4 bytes to @p pattern and wait; @p offset and @p bytes are multiples of 4. As vtpu_buffer_write(). */
-VTPU_API enum vtpu_status vtpu_buffer_fill(struct vtpu_buffer *buffer, uint64_t offset, uint64_t bytes,
-					   uint32_t pattern);
+VTPU_API enum vtpu_status vtpu_buffer_fill(struct vtpu_buffer *buffer, uint64_t offset,
+					   uint64_t bytes, uint32_t pattern);
 
 /* ---- Streams ------------------------------------------------------------ */
 
@@ -358,12 +359,14 @@ struct vtpu_program_options {
  * Fails with BAD_PROGRAM, VERSION, UNSUPPORTED, DEADLOCK, RACE, TOO_LARGE,
  * OUT_OF_DEVICE_MEMORY, QUOTA, DEVICE_LOST.
  */
-VTPU_API enum vtpu_status vtpu_program_create(struct vtpu_device *device, const struct vtpu_image *image,
+VTPU_API enum vtpu_status vtpu_program_create(struct vtpu_device *device,
+					      const struct vtpu_image *image,
 					      const struct vtpu_program_options *options,
 					      struct vtpu_program **program);
 
 /** Load a program from the bytes of an image, for instance of a file. As vtpu_program_create(). */
-VTPU_API enum vtpu_status vtpu_program_create_bytes(struct vtpu_device *device, const void *data, size_t bytes,
+VTPU_API enum vtpu_status vtpu_program_create_bytes(struct vtpu_device *device, const void *data,
+						    size_t bytes,
 						    const struct vtpu_program_options *options,
 						    struct vtpu_program **program);
 
@@ -387,7 +390,8 @@ struct vtpu_program_stats {
 };
 
 /** Fill in @p stats, whose struct_size is set. */
-VTPU_API enum vtpu_status vtpu_program_stats(struct vtpu_program *program, struct vtpu_program_stats *stats);
+VTPU_API enum vtpu_status vtpu_program_stats(struct vtpu_program *program,
+					     struct vtpu_program_stats *stats);
 
 /** The findings of the load, a line each: races of a program that is not strict. Lives as long as the program. */
 VTPU_API const char *vtpu_program_report(const struct vtpu_program *program);
@@ -422,7 +426,8 @@ struct vtpu_binding {
  */
 VTPU_API enum vtpu_status vtpu_run(struct vtpu_stream *stream, struct vtpu_program *program,
 				   const struct vtpu_binding *bindings, uint32_t nbindings,
-				   const uint32_t *scalars, uint32_t nscalars, struct vtpu_event **event);
+				   const uint32_t *scalars, uint32_t nscalars,
+				   struct vtpu_event **event);
 
 /** A float as a scalar argument. */
 static inline uint32_t vtpu_scalar_f32(float value)
@@ -459,37 +464,40 @@ struct vtpu_rows {
 	int64_t src_stride;	   /**< bytes */
 	struct vtpu_buffer *index; /**< NULL: none */
 	uint64_t index_offset;	   /**< of the first index, a multiple of 4 */
-	uint32_t index_limit;	   /**< with an index: rows that the source has; a larger index fails the job */
-	uint32_t pad;		   /**< zero */
+	uint32_t index_limit; /**< with an index: rows that the source has; a larger index fails the job */
+	uint32_t pad;	      /**< zero */
 };
 
 /** Most rows structs of one job. */
 #define VTPU_MAX_ROWS 64
 
 /** Enter copies of rows, done in order, as one job. The buffers must stay until it has ended. As vtpu_run(). */
-VTPU_API enum vtpu_status vtpu_copy_rows(struct vtpu_stream *stream, const struct vtpu_rows *rows, uint32_t count,
-					 struct vtpu_event **event);
+VTPU_API enum vtpu_status vtpu_copy_rows(struct vtpu_stream *stream, const struct vtpu_rows *rows,
+					 uint32_t count, struct vtpu_event **event);
 
 /** Enter a copy between two buffers. As vtpu_copy_rows(). */
-VTPU_API enum vtpu_status vtpu_copy(struct vtpu_stream *stream, struct vtpu_buffer *dst, uint64_t dst_offset,
-				    struct vtpu_buffer *src, uint64_t src_offset, uint64_t bytes,
-				    struct vtpu_event **event);
+VTPU_API enum vtpu_status vtpu_copy(struct vtpu_stream *stream, struct vtpu_buffer *dst,
+				    uint64_t dst_offset, struct vtpu_buffer *src,
+				    uint64_t src_offset, uint64_t bytes, struct vtpu_event **event);
 
 /** Enter a fill; @p offset and @p bytes are multiples of 4. As vtpu_copy_rows(). */
-VTPU_API enum vtpu_status vtpu_fill(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset,
-				    uint64_t bytes, uint32_t pattern, struct vtpu_event **event);
+VTPU_API enum vtpu_status vtpu_fill(struct vtpu_stream *stream, struct vtpu_buffer *buffer,
+				    uint64_t offset, uint64_t bytes, uint32_t pattern,
+				    struct vtpu_event **event);
 
 /** Enter a copy from host bytes, which are taken before this returns. As vtpu_copy_rows(). */
-VTPU_API enum vtpu_status vtpu_write(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset,
-				     const void *data, uint64_t bytes, struct vtpu_event **event);
+VTPU_API enum vtpu_status vtpu_write(struct vtpu_stream *stream, struct vtpu_buffer *buffer,
+				     uint64_t offset, const void *data, uint64_t bytes,
+				     struct vtpu_event **event);
 
 /**
  * Enter a copy to host memory. As vtpu_copy_rows().
  * @param event  required: @p data is filled in when vtpu_event_wait() or vtpu_event_query() says that it
  *               is done, and must stay valid until then
  */
-VTPU_API enum vtpu_status vtpu_read(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset,
-				    void *data, uint64_t bytes, struct vtpu_event **event);
+VTPU_API enum vtpu_status vtpu_read(struct vtpu_stream *stream, struct vtpu_buffer *buffer,
+				    uint64_t offset, void *data, uint64_t bytes,
+				    struct vtpu_event **event);
 
 #ifdef __cplusplus
 }

@@ -84,13 +84,15 @@ enum vtpu_status vtpu_options(void *dst, const void *src, size_t known, const ch
 	memcpy(&size, src, sizeof(size));
 	if (size < sizeof(size))
 		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "%s: struct_size is %zu; initialise the struct with VTPU_INIT()", what, size);
+				 "%s: struct_size is %zu; initialise the struct with VTPU_INIT()",
+				 what, size);
 	for (i = known; i < size; i++) {
 		if (byte[i])
-			return vtpu_fail(VTPU_ERROR_VERSION,
-					 "%s: the caller sets a field at byte %zu that this library (version %s, %zu bytes) "
-					 "does not know; use a newer libvtpu or leave the field zero",
-					 what, i, vtpu_version_string(), known);
+			return vtpu_fail(
+				VTPU_ERROR_VERSION,
+				"%s: the caller sets a field at byte %zu that this library (version %s, %zu bytes) "
+				"does not know; use a newer libvtpu or leave the field zero",
+				what, i, vtpu_version_string(), known);
 	}
 	memcpy(dst, src, size < known ? size : known);
 	return VTPU_OK;

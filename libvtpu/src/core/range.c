@@ -70,10 +70,12 @@ static uint64_t align_up(uint64_t value, uint64_t align)
 	return (value + align - 1) & ~(align - 1);
 }
 
-enum vtpu_range_result vtpu_range_alloc(struct vtpu_range *range, uint64_t bytes, uint64_t align, uint64_t *start)
+enum vtpu_range_result vtpu_range_alloc(struct vtpu_range *range, uint64_t bytes, uint64_t align,
+					uint64_t *start)
 {
 	struct head *head = head_of(range);
-	struct vtpu_range_hole *spare[2] = { calloc(1, sizeof(**spare)), calloc(1, sizeof(**spare)) };
+	struct vtpu_range_hole *spare[2] = { calloc(1, sizeof(**spare)),
+					     calloc(1, sizeof(**spare)) };
 	struct vtpu_range_hole *before, *hole;
 	uint64_t at = 0, skipped = 0;
 

@@ -29,11 +29,12 @@ void vtpu_range_fini(struct vtpu_range *range);
 enum vtpu_range_result {
 	VTPU_RANGE_OK,
 	VTPU_RANGE_FULL,
-	VTPU_RANGE_NOMEM,	/* host memory for bookkeeping */
+	VTPU_RANGE_NOMEM, /* host memory for bookkeeping */
 };
 
 /** vtpu_range_alloc() - the lowest @bytes at a multiple of @align, a power of two */
-enum vtpu_range_result vtpu_range_alloc(struct vtpu_range *range, uint64_t bytes, uint64_t align, uint64_t *start);
+enum vtpu_range_result vtpu_range_alloc(struct vtpu_range *range, uint64_t bytes, uint64_t align,
+					uint64_t *start);
 
 /**
  * vtpu_range_free() - give back what one allocation gave, all of it

@@ -5,7 +5,7 @@
  */
 #include <vtpu/core.h>
 
-#define TEXT(x)	   #x
+#define TEXT(x)	      #x
 #define DOTS(a, b, c) TEXT(a) "." TEXT(b) "." TEXT(c)
 
 /* Lengths and characters of two literals can be compared at compile time. */

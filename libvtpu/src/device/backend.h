@@ -36,8 +36,8 @@ struct vtpu_backend_ops {
 struct vtpu_backend {
 	const struct vtpu_backend_ops *ops;
 	bool in_process;
-	int numa_node;		/* where the device is; -1: unknown */
-	char driver[64];	/* name and version, for people */
+	int numa_node;	 /* where the device is; -1: unknown */
+	char driver[64]; /* name and version, for people */
 };
 
 /**

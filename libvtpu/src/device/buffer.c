@@ -32,23 +32,28 @@ const char *vtpu_address_describe(struct vtpu_device *device, uint64_t va, char 
 			break;
 	}
 	if (buffer)
-		snprintf(text, bytes, "byte %llu of %s (%llu bytes)", (unsigned long long)(va - buffer->va),
-			 vtpu_buffer_describe(buffer, name, sizeof(name)), (unsigned long long)buffer->bytes);
+		snprintf(text, bytes, "byte %llu of %s (%llu bytes)",
+			 (unsigned long long)(va - buffer->va),
+			 vtpu_buffer_describe(buffer, name, sizeof(name)),
+			 (unsigned long long)buffer->bytes);
 	else
 		snprintf(text, bytes, "no buffer that exists now");
 	pthread_mutex_unlock(&device->lock);
 	return text;
 }
 
-enum vtpu_status vtpu_buffer_check(const struct vtpu_buffer *buffer, uint64_t offset, uint64_t bytes, const char *what)
+enum vtpu_status vtpu_buffer_check(const struct vtpu_buffer *buffer, uint64_t offset,
+				   uint64_t bytes, const char *what)
 {
 	char name[96];
 
 	if (offset <= buffer->bytes && bytes <= buffer->bytes - offset)
 		return VTPU_OK;
-	return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "%s: %llu bytes from offset %llu on, but %s has %llu bytes", what,
+	return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+			 "%s: %llu bytes from offset %llu on, but %s has %llu bytes", what,
 			 (unsigned long long)bytes, (unsigned long long)offset,
-			 vtpu_buffer_describe(buffer, name, sizeof(name)), (unsigned long long)buffer->bytes);
+			 vtpu_buffer_describe(buffer, name, sizeof(name)),
+			 (unsigned long long)buffer->bytes);
 }
 
 /* ---- Addresses ----------------------------------------------------------------- */
@@ -65,7 +70,8 @@ static enum vtpu_status address_take(struct vtpu_buffer *buffer)
 	enum vtpu_range_result result;
 
 	pthread_mutex_lock(&device->lock);
-	result = vtpu_range_alloc(addresses(device, buffer->memory), buffer->room, align, &buffer->va);
+	result = vtpu_range_alloc(addresses(device, buffer->memory), buffer->room, align,
+				  &buffer->va);
 	pthread_mutex_unlock(&device->lock);
 	switch (result) {
 	case VTPU_RANGE_OK:
@@ -76,7 +82,8 @@ static enum vtpu_status address_take(struct vtpu_buffer *buffer)
 		break;
 	}
 	buffer->va = 0;
-	return vtpu_fail(VTPU_ERROR_OUT_OF_DEVICE_MEMORY, "no device addresses are left for %llu bytes; free some buffers",
+	return vtpu_fail(VTPU_ERROR_OUT_OF_DEVICE_MEMORY,
+			 "no device addresses are left for %llu bytes; free some buffers",
 			 (unsigned long long)buffer->room);
 }
 
@@ -100,22 +107,25 @@ static int bind_buffer(struct vtpu_buffer *buffer, uint32_t type)
 
 /* ---- Life -------------------------------------------------------------------------- */
 
-static enum vtpu_status fail_create(struct vtpu_device *device, uint64_t bytes, enum vtpu_memory memory, int err)
+static enum vtpu_status fail_create(struct vtpu_device *device, uint64_t bytes,
+				    enum vtpu_memory memory, int err)
 {
 	struct vtpu_memory_info info = VTPU_INIT(info);
 
 	if ((err != -ENOSPC && err != -EDQUOT) || vtpu_device_memory(device, memory, &info))
 		return vtpu_fail_errno(err, "a buffer of %llu bytes", (unsigned long long)bytes);
 	if (err == -EDQUOT)
-		return vtpu_fail(VTPU_ERROR_QUOTA,
-				 "a buffer of %llu bytes: this client has %llu bytes already and may have %llu; free some",
-				 (unsigned long long)bytes, (unsigned long long)info.mine,
-				 (unsigned long long)info.my_limit);
+		return vtpu_fail(
+			VTPU_ERROR_QUOTA,
+			"a buffer of %llu bytes: this client has %llu bytes already and may have %llu; free some",
+			(unsigned long long)bytes, (unsigned long long)info.mine,
+			(unsigned long long)info.my_limit);
 	return vtpu_fail(VTPU_ERROR_OUT_OF_DEVICE_MEMORY,
 			 "a buffer of %llu bytes does not fit HBM: %llu of %llu bytes are in use, the largest free piece has "
 			 "%llu",
 			 (unsigned long long)bytes, (unsigned long long)info.used,
-			 (unsigned long long)(info.size - info.reserved), (unsigned long long)info.largest_free);
+			 (unsigned long long)(info.size - info.reserved),
+			 (unsigned long long)info.largest_free);
 }
 
 /* Host memory: put its pages near the device before the first touch decides. */
@@ -124,13 +134,15 @@ static void place(struct vtpu_buffer *buffer)
 	int node = buffer->device->backend->numa_node;
 	void *pointer;
 
-	if (node < 0 || numa_available() < 0 || numa_max_node() == 0 || vtpu_buffer_map(buffer, &pointer))
+	if (node < 0 || numa_available() < 0 || numa_max_node() == 0 ||
+	    vtpu_buffer_map(buffer, &pointer))
 		return;
 	numa_tonode_memory(pointer, buffer->room, node);
 }
 
-enum vtpu_status vtpu_buffer_make(struct vtpu_device *device, uint64_t bytes, enum vtpu_memory memory, uint32_t flags,
-				  const char *label, bool internal, struct vtpu_buffer **out)
+enum vtpu_status vtpu_buffer_make(struct vtpu_device *device, uint64_t bytes,
+				  enum vtpu_memory memory, uint32_t flags, const char *label,
+				  bool internal, struct vtpu_buffer **out)
 {
 	struct vtpu_bo_create create = {
 		.size = bytes,
@@ -173,7 +185,8 @@ enum vtpu_status vtpu_buffer_make(struct vtpu_device *device, uint64_t bytes, en
 	if (!status) {
 		err = bind_buffer(buffer, VTPU_BIND_MAP);
 		if (err)
-			status = vtpu_fail_errno(err, "mapping a buffer of %llu bytes for the device",
+			status = vtpu_fail_errno(err,
+						 "mapping a buffer of %llu bytes for the device",
 						 (unsigned long long)bytes);
 	}
 	if (status) {
@@ -185,24 +198,29 @@ enum vtpu_status vtpu_buffer_make(struct vtpu_device *device, uint64_t bytes, en
 }
 
 enum vtpu_status vtpu_buffer_alloc(struct vtpu_device *device, uint64_t bytes,
-				   const struct vtpu_buffer_options *user, struct vtpu_buffer **buffer)
+				   const struct vtpu_buffer_options *user,
+				   struct vtpu_buffer **buffer)
 {
 	struct vtpu_buffer_options options;
 	enum vtpu_status status;
 
 	status = vtpu_device_usable(buffer ? device : NULL, "vtpu_buffer_alloc");
 	if (!status)
-		status = vtpu_options(&options, user, sizeof(options), "struct vtpu_buffer_options");
+		status =
+			vtpu_options(&options, user, sizeof(options), "struct vtpu_buffer_options");
 	if (status)
 		return status;
 	if (!bytes)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_buffer_alloc: a buffer has at least 1 byte");
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_buffer_alloc: a buffer has at least 1 byte");
 	if (options.memory != VTPU_MEMORY_HBM && options.memory != VTPU_MEMORY_HOST)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_buffer_alloc: there is no memory %d",
-				 (int)options.memory);
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_buffer_alloc: there is no memory %d", (int)options.memory);
 	if (options.flags & ~(VTPU_BUFFER_MAPPABLE | VTPU_BUFFER_READONLY))
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_buffer_alloc: unknown flags 0x%x", options.flags);
-	return vtpu_buffer_make(device, bytes, options.memory, options.flags, options.label, false, buffer);
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_buffer_alloc: unknown flags 0x%x", options.flags);
+	return vtpu_buffer_make(device, bytes, options.memory, options.flags, options.label, false,
+				buffer);
 }
 
 void vtpu_buffer_free(struct vtpu_buffer *buffer)
@@ -260,8 +278,9 @@ enum vtpu_status vtpu_buffer_set_label(struct vtpu_buffer *buffer, const char *l
 	if (status)
 		return status;
 	if (label && strlen(label) >= VTPU_MAX_LABEL)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "a buffer's label of %zu bytes; the most is %d",
-				 strlen(label), VTPU_MAX_LABEL - 1);
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "a buffer's label of %zu bytes; the most is %d", strlen(label),
+				 VTPU_MAX_LABEL - 1);
 	arg.handle = buffer->handle;
 	arg.label = (uint64_t)(uintptr_t)label;
 	err = vtpu_ioctl(buffer->device->backend, DRM_IOCTL_VTPU_BO_SET_LABEL, &arg);
@@ -295,9 +314,11 @@ enum vtpu_status vtpu_buffer_map(struct vtpu_buffer *buffer, void **pointer)
 				 "%s is in HBM and was not allocated with VTPU_BUFFER_MAPPABLE; use vtpu_buffer_write() and "
 				 "vtpu_buffer_read(), or allocate it so",
 				 vtpu_buffer_describe(buffer, name, sizeof(name)));
-	err = buffer->device->backend->ops->map(buffer->device->backend, buffer->handle, buffer->room, &memory);
+	err = buffer->device->backend->ops->map(buffer->device->backend, buffer->handle,
+						buffer->room, &memory);
 	if (err)
-		return vtpu_fail_errno(err, "mapping %s for the CPU", vtpu_buffer_describe(buffer, name, sizeof(name)));
+		return vtpu_fail_errno(err, "mapping %s for the CPU",
+				       vtpu_buffer_describe(buffer, name, sizeof(name)));
 	/* Two threads may have done it at once: one mapping stays. */
 	if (!atomic_compare_exchange_strong(&buffer->pointer, &expected, memory)) {
 		buffer->device->backend->ops->unmap(buffer->device->backend, memory, buffer->room);

@@ -9,8 +9,8 @@
 /* One row of a plain copy; longer ones are several rows on end. */
 #define ROW_BYTES (1ULL << 30)
 
-static enum vtpu_status submit_descs(struct vtpu_stream *stream, const struct vtpu_copy_desc *desc, uint32_t count,
-				     struct vtpu_event **event)
+static enum vtpu_status submit_descs(struct vtpu_stream *stream, const struct vtpu_copy_desc *desc,
+				     uint32_t count, struct vtpu_event **event)
 {
 	struct vtpu_job job = {
 		.args = (uint64_t)(uintptr_t)desc,
@@ -20,8 +20,8 @@ static enum vtpu_status submit_descs(struct vtpu_stream *stream, const struct vt
 	return vtpu_stream_submit(stream, VTPU_QUEUE_COPY, &job, NULL, event);
 }
 
-static enum vtpu_status check_device(const struct vtpu_stream *stream, const struct vtpu_buffer *buffer,
-				     const char *what)
+static enum vtpu_status check_device(const struct vtpu_stream *stream,
+				     const struct vtpu_buffer *buffer, const char *what)
 {
 	char name[96];
 
@@ -29,57 +29,65 @@ static enum vtpu_status check_device(const struct vtpu_stream *stream, const str
 		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "copy: the %s buffer is NULL", what);
 	if (buffer->device != stream->device)
 		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "copy: %s is of %s, the stream of %s",
-				 vtpu_buffer_describe(buffer, name, sizeof(name)), buffer->device->name,
-				 stream->device->name);
+				 vtpu_buffer_describe(buffer, name, sizeof(name)),
+				 buffer->device->name, stream->device->name);
 	return VTPU_OK;
 }
 
 /* The bytes that rows of @stride touch, relative to the first row: does all of it lie in the buffer? */
-static enum vtpu_status check_rows(const struct vtpu_buffer *buffer, uint64_t offset, uint64_t rows, uint64_t row_bytes,
-				   int64_t stride, const char *what)
+static enum vtpu_status check_rows(const struct vtpu_buffer *buffer, uint64_t offset, uint64_t rows,
+				   uint64_t row_bytes, int64_t stride, const char *what)
 {
 	uint64_t step = stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
 	uint64_t span;
 	char name[96];
 
-	if (__builtin_mul_overflow(rows - 1, step, &span) || span > INT64_MAX || (stride < 0 && span > offset))
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "%s: %llu rows %lld bytes apart from offset %llu on leave %s of %llu bytes", what,
-				 (unsigned long long)rows, (long long)stride, (unsigned long long)offset,
-				 vtpu_buffer_describe(buffer, name, sizeof(name)), (unsigned long long)buffer->bytes);
-	return vtpu_buffer_check(buffer, stride < 0 ? offset - span : offset, span + row_bytes, what);
+	if (__builtin_mul_overflow(rows - 1, step, &span) || span > INT64_MAX ||
+	    (stride < 0 && span > offset))
+		return vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"%s: %llu rows %lld bytes apart from offset %llu on leave %s of %llu bytes",
+			what, (unsigned long long)rows, (long long)stride,
+			(unsigned long long)offset,
+			vtpu_buffer_describe(buffer, name, sizeof(name)),
+			(unsigned long long)buffer->bytes);
+	return vtpu_buffer_check(buffer, stride < 0 ? offset - span : offset, span + row_bytes,
+				 what);
 }
 
-static enum vtpu_status make_desc(const struct vtpu_stream *stream, const struct vtpu_rows *rows, uint32_t at,
-				  struct vtpu_copy_desc *desc)
+static enum vtpu_status make_desc(const struct vtpu_stream *stream, const struct vtpu_rows *rows,
+				  uint32_t at, struct vtpu_copy_desc *desc)
 {
 	enum vtpu_status status;
 
 	if (!rows->rows || !rows->row_bytes || rows->pad)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "copy %u: rows and row_bytes are at least 1 and pad is 0; got %u, %u, %u", at, rows->rows,
-				 rows->row_bytes, rows->pad);
+		return vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"copy %u: rows and row_bytes are at least 1 and pad is 0; got %u, %u, %u",
+			at, rows->rows, rows->row_bytes, rows->pad);
 	status = check_device(stream, rows->dst, "destination");
 	if (!status)
 		status = check_device(stream, rows->src, "source");
 	if (!status)
-		status = check_rows(rows->dst, rows->dst_offset, rows->rows, rows->row_bytes, rows->dst_stride,
-				    "copy destination");
+		status = check_rows(rows->dst, rows->dst_offset, rows->rows, rows->row_bytes,
+				    rows->dst_stride, "copy destination");
 	if (!status && rows->index) {
 		if (!rows->index_limit || rows->index_offset % 4)
 			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
 					 "copy %u: with an index, index_limit is at least 1 and index_offset a multiple of "
 					 "4; got %u and %llu",
-					 at, rows->index_limit, (unsigned long long)rows->index_offset);
+					 at, rows->index_limit,
+					 (unsigned long long)rows->index_offset);
 		status = check_device(stream, rows->index, "index");
 		if (!status)
-			status = vtpu_buffer_check(rows->index, rows->index_offset, rows->rows * 4ULL, "copy index");
+			status = vtpu_buffer_check(rows->index, rows->index_offset,
+						   rows->rows * 4ULL, "copy index");
 		if (!status)
-			status = check_rows(rows->src, rows->src_offset, rows->index_limit, rows->row_bytes,
-					    rows->src_stride, "copy source");
+			status = check_rows(rows->src, rows->src_offset, rows->index_limit,
+					    rows->row_bytes, rows->src_stride, "copy source");
 	} else if (!status) {
-		status = check_rows(rows->src, rows->src_offset, rows->rows, rows->row_bytes, rows->src_stride,
-				    "copy source");
+		status = check_rows(rows->src, rows->src_offset, rows->rows, rows->row_bytes,
+				    rows->src_stride, "copy source");
 	}
 	if (status)
 		return status;
@@ -97,8 +105,8 @@ static enum vtpu_status make_desc(const struct vtpu_stream *stream, const struct
 	return VTPU_OK;
 }
 
-enum vtpu_status vtpu_copy_rows(struct vtpu_stream *stream, const struct vtpu_rows *rows, uint32_t count,
-				struct vtpu_event **event)
+enum vtpu_status vtpu_copy_rows(struct vtpu_stream *stream, const struct vtpu_rows *rows,
+				uint32_t count, struct vtpu_event **event)
 {
 	struct vtpu_copy_desc desc[VTPU_MAX_COPY_DESCS];
 	enum vtpu_status status;
@@ -109,7 +117,8 @@ enum vtpu_status vtpu_copy_rows(struct vtpu_stream *stream, const struct vtpu_ro
 	if (status)
 		return status;
 	if (!count || count > VTPU_MAX_ROWS)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_copy_rows: %u copies; a job has 1..%d", count,
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_copy_rows: %u copies; a job has 1..%d", count,
 				 VTPU_MAX_ROWS);
 	for (i = 0; i < count; i++) {
 		status = make_desc(stream, &rows[i], i, &desc[i]);
@@ -120,7 +129,8 @@ enum vtpu_status vtpu_copy_rows(struct vtpu_stream *stream, const struct vtpu_ro
 }
 
 enum vtpu_status vtpu_copy(struct vtpu_stream *stream, struct vtpu_buffer *dst, uint64_t dst_offset,
-			   struct vtpu_buffer *src, uint64_t src_offset, uint64_t bytes, struct vtpu_event **event)
+			   struct vtpu_buffer *src, uint64_t src_offset, uint64_t bytes,
+			   struct vtpu_event **event)
 {
 	struct vtpu_rows rows[2];
 	enum vtpu_status status;
@@ -130,7 +140,8 @@ enum vtpu_status vtpu_copy(struct vtpu_stream *stream, struct vtpu_buffer *dst, 
 	if (status)
 		return status;
 	if (!bytes)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_copy: at least 1 byte is copied");
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_copy: at least 1 byte is copied");
 	memset(rows, 0, sizeof(rows));
 	if (bytes / ROW_BYTES) {
 		rows[n].dst = dst;
@@ -155,8 +166,8 @@ enum vtpu_status vtpu_copy(struct vtpu_stream *stream, struct vtpu_buffer *dst, 
 	return vtpu_copy_rows(stream, rows, n, event);
 }
 
-enum vtpu_status vtpu_fill(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset, uint64_t bytes,
-			   uint32_t pattern, struct vtpu_event **event)
+enum vtpu_status vtpu_fill(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset,
+			   uint64_t bytes, uint32_t pattern, struct vtpu_event **event)
 {
 	struct vtpu_copy_desc desc[2];
 	enum vtpu_status status;
@@ -170,9 +181,10 @@ enum vtpu_status vtpu_fill(struct vtpu_stream *stream, struct vtpu_buffer *buffe
 	if (status)
 		return status;
 	if (!bytes || (offset | bytes) % 4)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "fill: offset %llu and length %llu must be multiples of 4, and the length not 0",
-				 (unsigned long long)offset, (unsigned long long)bytes);
+		return vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"fill: offset %llu and length %llu must be multiples of 4, and the length not 0",
+			(unsigned long long)offset, (unsigned long long)bytes);
 	memset(desc, 0, sizeof(desc));
 	if (bytes / ROW_BYTES) {
 		desc[n].dst = buffer->va + offset;

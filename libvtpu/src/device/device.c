@@ -34,9 +34,10 @@ enum vtpu_status vtpu_device_usable(const struct vtpu_device *device, const char
 	if (!device)
 		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "%s: an object is NULL", call);
 	if (vtpu_device_forked(device))
-		return vtpu_fail(VTPU_ERROR_FORKED,
-				 "%s: %s was opened before fork(), by the parent process; open it again in the child",
-				 call, device->name);
+		return vtpu_fail(
+			VTPU_ERROR_FORKED,
+			"%s: %s was opened before fork(), by the parent process; open it again in the child",
+			call, device->name);
 	return VTPU_OK;
 }
 
@@ -77,7 +78,8 @@ void vtpu_close(struct vtpu_device *device)
 		vtpu_device_put(device);
 }
 
-static int query(struct vtpu_device *device, uint32_t type, uint32_t index, void *out, uint32_t bytes)
+static int query(struct vtpu_device *device, uint32_t type, uint32_t index, void *out,
+		 uint32_t bytes)
 {
 	struct vtpu_dev_query arg = {
 		.type = type,
@@ -90,7 +92,8 @@ static int query(struct vtpu_device *device, uint32_t type, uint32_t index, void
 	return vtpu_ioctl(device->backend, DRM_IOCTL_VTPU_DEV_QUERY, &arg);
 }
 
-enum vtpu_status vtpu_device_create(struct vtpu_backend *backend, const char *name, struct vtpu_device **out)
+enum vtpu_status vtpu_device_create(struct vtpu_backend *backend, const char *name,
+				    struct vtpu_device **out)
 {
 	struct vtpu_device *device = calloc(1, sizeof(*device));
 	struct vtpu_query_info info;
@@ -108,8 +111,10 @@ enum vtpu_status vtpu_device_create(struct vtpu_backend *backend, const char *na
 	pthread_mutex_init(&device->lock, NULL);
 	pthread_mutex_init(&device->transfer_lock, NULL);
 	if (!device->name ||
-	    !vtpu_range_init(&device->hbm_addresses, VTPU_VA_HBM_START, VTPU_VA_HBM_END - VTPU_VA_HBM_START) ||
-	    !vtpu_range_init(&device->host_addresses, VTPU_VA_HOST_START, VTPU_VA_HOST_END - VTPU_VA_HOST_START)) {
+	    !vtpu_range_init(&device->hbm_addresses, VTPU_VA_HBM_START,
+			     VTPU_VA_HBM_END - VTPU_VA_HBM_START) ||
+	    !vtpu_range_init(&device->host_addresses, VTPU_VA_HOST_START,
+			     VTPU_VA_HOST_END - VTPU_VA_HOST_START)) {
 		device_free(device);
 		return vtpu_fail_nomem("a device");
 	}
@@ -121,8 +126,8 @@ enum vtpu_status vtpu_device_create(struct vtpu_backend *backend, const char *na
 		return vtpu_fail(VTPU_ERROR_VERSION,
 				 "%s: device of version %u.%u, this library knows %d.%d; use a libvtpu and a QEMU device of "
 				 "the same release",
-				 name, info.hw_version >> 16, info.hw_version & 0xffff, VTPU_HW_VERSION_MAJOR,
-				 VTPU_HW_VERSION_MINOR);
+				 name, info.hw_version >> 16, info.hw_version & 0xffff,
+				 VTPU_HW_VERSION_MAJOR, VTPU_HW_VERSION_MINOR);
 	}
 	if (err) {
 		device_free(device);
@@ -191,16 +196,23 @@ static void feature_names(uint64_t caps, char *text, size_t bytes)
 		uint64_t cap;
 		const char *name;
 	} names[] = {
-		{ VTPU_CAP_F32, "f32" },       { VTPU_CAP_BF16, "bf16" }, { VTPU_CAP_INT8, "int8" },
-		{ VTPU_CAP_FP8, "fp8" },       { VTPU_CAP_CONV, "conv" }, { VTPU_CAP_ICI, "ici" },
-		{ VTPU_CAP_GATHER, "gather" }, { VTPU_CAP_FAST, "fast" }, { VTPU_CAP_PACE_MODEL, "pace-model" },
+		{ VTPU_CAP_F32, "f32" },
+		{ VTPU_CAP_BF16, "bf16" },
+		{ VTPU_CAP_INT8, "int8" },
+		{ VTPU_CAP_FP8, "fp8" },
+		{ VTPU_CAP_CONV, "conv" },
+		{ VTPU_CAP_ICI, "ici" },
+		{ VTPU_CAP_GATHER, "gather" },
+		{ VTPU_CAP_FAST, "fast" },
+		{ VTPU_CAP_PACE_MODEL, "pace-model" },
 	};
 	size_t i, used = 0;
 
 	text[0] = '\0';
 	for (i = 0; i < sizeof(names) / sizeof(*names) && used < bytes; i++) {
 		if (caps & names[i].cap)
-			used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? " " : "", names[i].name);
+			used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? " " : "",
+						 names[i].name);
 	}
 }
 
@@ -212,7 +224,8 @@ static enum vtpu_status give(void *to, void *from, size_t known, const char *wha
 	memcpy(&size, to, sizeof(size));
 	if (size < 2 * sizeof(size))
 		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "%s: struct_size is %zu; initialise the struct with VTPU_INIT()", what, size);
+				 "%s: struct_size is %zu; initialise the struct with VTPU_INIT()",
+				 what, size);
 	memcpy(from, &size, sizeof(size));
 	memcpy(to, from, size < known ? size : known);
 	return VTPU_OK;
@@ -250,8 +263,8 @@ enum vtpu_status vtpu_device_info(struct vtpu_device *device, struct vtpu_device
 	info.hbm_bytes = hw.hbm_bytes;
 	info.hbm_usable = hw.hbm_usable;
 	info.hbm_bandwidth = (uint64_t)g->cores * g->hbm_q16 / 65536 * g->clock_khz * 1000;
-	info.flops = 2 * (uint64_t)g->cores * g->mxu_per_core * g->mxu_dim * g->mxu_dim * g->mxu_rows_q8 / 256 *
-		     g->clock_khz * 1000;
+	info.flops = 2 * (uint64_t)g->cores * g->mxu_per_core * g->mxu_dim * g->mxu_dim *
+		     g->mxu_rows_q8 / 256 * g->clock_khz * 1000;
 	info.max_queues = hw.max_queues;
 	info.max_depth = hw.max_depth;
 	info.max_instances = g->max_instances;
@@ -269,7 +282,8 @@ enum vtpu_status vtpu_device_info(struct vtpu_device *device, struct vtpu_device
 	return give(out, &info, sizeof(info), "struct vtpu_device_info");
 }
 
-enum vtpu_status vtpu_device_counters(struct vtpu_device *device, uint32_t core, struct vtpu_core_counters *out)
+enum vtpu_status vtpu_device_counters(struct vtpu_device *device, uint32_t core,
+				      struct vtpu_core_counters *out)
 {
 	struct vtpu_core_counters counters;
 	struct vtpu_query_core hw;
@@ -280,8 +294,9 @@ enum vtpu_status vtpu_device_counters(struct vtpu_device *device, uint32_t core,
 	if (status)
 		return status;
 	if (core >= device->geometry.cores)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "%s has no core %u; it has %u cores, from 0", device->name,
-				 core, device->geometry.cores);
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "%s has no core %u; it has %u cores, from 0", device->name, core,
+				 device->geometry.cores);
 	err = query(device, VTPU_QUERY_CORE, core, &hw, sizeof(hw));
 	if (err)
 		return vtpu_fail_errno(err, "%s: counters of core %u", device->name, core);
@@ -298,7 +313,8 @@ enum vtpu_status vtpu_device_counters(struct vtpu_device *device, uint32_t core,
 	return give(out, &counters, sizeof(counters), "struct vtpu_core_counters");
 }
 
-enum vtpu_status vtpu_device_memory(struct vtpu_device *device, enum vtpu_memory memory, struct vtpu_memory_info *out)
+enum vtpu_status vtpu_device_memory(struct vtpu_device *device, enum vtpu_memory memory,
+				    struct vtpu_memory_info *out)
 {
 	struct vtpu_memory_info info;
 	struct vtpu_query_memory hw;
@@ -306,18 +322,21 @@ enum vtpu_status vtpu_device_memory(struct vtpu_device *device, enum vtpu_memory
 	enum vtpu_status status;
 	int err;
 
-	_Static_assert((int)VTPU_MEMORY_HBM == (int)VTPU_REGION_HBM && (int)VTPU_MEMORY_HOST == (int)VTPU_REGION_HOST,
+	_Static_assert((int)VTPU_MEMORY_HBM == (int)VTPU_REGION_HBM &&
+			       (int)VTPU_MEMORY_HOST == (int)VTPU_REGION_HOST,
 		       "memories");
 	status = vtpu_device_usable(out ? device : NULL, "vtpu_device_memory");
 	if (status)
 		return status;
 	if (memory != VTPU_MEMORY_HBM && memory != VTPU_MEMORY_HOST)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_device_memory: there is no memory %d", (int)memory);
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_device_memory: there is no memory %d", (int)memory);
 	err = query(device, VTPU_QUERY_MEMORY, memory, &hw, sizeof(hw));
 	if (!err)
 		err = query(device, VTPU_QUERY_QUOTA,
-			    memory == VTPU_MEMORY_HBM ? VTPU_QUOTA_HBM_BYTES : VTPU_QUOTA_HOST_BYTES, &quota,
-			    sizeof(quota));
+			    memory == VTPU_MEMORY_HBM ? VTPU_QUOTA_HBM_BYTES :
+							VTPU_QUOTA_HOST_BYTES,
+			    &quota, sizeof(quota));
 	if (err)
 		return vtpu_fail_errno(err, "%s: state of its memory", device->name);
 	memset(&info, 0, sizeof(info));

@@ -65,7 +65,8 @@ enum vtpu_status vtpu_device_usable(const struct vtpu_device *device, const char
 bool vtpu_device_forked(const struct vtpu_device *device);
 
 /** vtpu_device_create() - around an open backend, which it takes over whatever happens */
-enum vtpu_status vtpu_device_create(struct vtpu_backend *backend, const char *name, struct vtpu_device **device);
+enum vtpu_status vtpu_device_create(struct vtpu_backend *backend, const char *name,
+				    struct vtpu_device **device);
 
 /** vtpu_deadline() - absolute nanoseconds of a relative time-out, for an ioctl */
 int64_t vtpu_deadline(int64_t timeout_ns);
@@ -96,18 +97,20 @@ struct vtpu_buffer {
 };
 
 /** vtpu_buffer_make() - vtpu_buffer_alloc() with checked arguments */
-enum vtpu_status vtpu_buffer_make(struct vtpu_device *device, uint64_t bytes, enum vtpu_memory memory, uint32_t flags,
-				  const char *label, bool internal, struct vtpu_buffer **buffer);
+enum vtpu_status vtpu_buffer_make(struct vtpu_device *device, uint64_t bytes,
+				  enum vtpu_memory memory, uint32_t flags, const char *label,
+				  bool internal, struct vtpu_buffer **buffer);
 
 /** vtpu_buffer_check() - is [@offset, + @bytes) inside? @what: "destination", for the sentence */
-enum vtpu_status vtpu_buffer_check(const struct vtpu_buffer *buffer, uint64_t offset, uint64_t bytes,
-				   const char *what);
+enum vtpu_status vtpu_buffer_check(const struct vtpu_buffer *buffer, uint64_t offset,
+				   uint64_t bytes, const char *what);
 
 /** vtpu_buffer_describe() - "buffer 'weights'", or by its address; returns @text */
 const char *vtpu_buffer_describe(const struct vtpu_buffer *buffer, char *text, size_t bytes);
 
 /** vtpu_address_describe() - where a device address is, for a sentence; returns @text */
-const char *vtpu_address_describe(struct vtpu_device *device, uint64_t va, char *text, size_t bytes);
+const char *vtpu_address_describe(struct vtpu_device *device, uint64_t va, char *text,
+				  size_t bytes);
 
 /* ---- Programs -------------------------------------------------------------------- */
 
@@ -156,15 +159,15 @@ struct vtpu_stream {
 	struct {
 		bool open;
 		uint32_t id;
-	} queue[2]; /* by enum vtpu_queue_kind */
-	uint64_t last;		   /* point of the last job */
-	uint32_t last_kind;	   /* and its queue */
-	struct vtpu_record *record; /* by point */
-	uint32_t records;	   /* a power of two */
+	} queue[2];					 /* by enum vtpu_queue_kind */
+	uint64_t last;					 /* point of the last job */
+	uint32_t last_kind;				 /* and its queue */
+	struct vtpu_record *record;			 /* by point */
+	uint32_t records;				 /* a power of two */
 	struct vtpu_event *wait[VTPU_MAX_JOB_SYNCS - 2]; /* for the next job */
 	uint32_t waits;
 	struct vtpu_slot *slots;
-	uint64_t good;		   /* no job up to this one failed */
+	uint64_t good; /* no job up to this one failed */
 	bool failed;
 	uint64_t failed_point;
 	enum vtpu_status failure;
@@ -182,7 +185,8 @@ struct vtpu_event {
 };
 
 /** vtpu_stream_make() - vtpu_stream_create() with checked options */
-enum vtpu_status vtpu_stream_make(struct vtpu_device *device, const struct vtpu_stream_options *options, bool internal,
+enum vtpu_status vtpu_stream_make(struct vtpu_device *device,
+				  const struct vtpu_stream_options *options, bool internal,
 				  struct vtpu_stream **stream);
 
 /**
@@ -204,7 +208,8 @@ struct vtpu_stream *vtpu_stream_get(struct vtpu_stream *stream);
 void vtpu_stream_put(struct vtpu_stream *stream);
 
 /** vtpu_slot_take() - staging memory for @bytes, held until vtpu_slot_release() */
-enum vtpu_status vtpu_slot_take(struct vtpu_stream *stream, uint64_t bytes, struct vtpu_slot **slot);
+enum vtpu_status vtpu_slot_take(struct vtpu_stream *stream, uint64_t bytes,
+				struct vtpu_slot **slot);
 void vtpu_slot_release(struct vtpu_stream *stream, struct vtpu_slot *slot);
 
 struct vtpu_event *vtpu_event_make(struct vtpu_stream *stream);

@@ -87,7 +87,8 @@ enum vtpu_status vtpu_event_query(struct vtpu_event *event, bool *done)
 {
 	enum vtpu_status status;
 
-	status = vtpu_device_usable(event && done ? event->stream->device : NULL, "vtpu_event_query");
+	status = vtpu_device_usable(event && done ? event->stream->device : NULL,
+				    "vtpu_event_query");
 	if (status)
 		return status;
 	status = event_wait(event, 0);

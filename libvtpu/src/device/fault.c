@@ -85,14 +85,15 @@ void vtpu_fault_describe(struct vtpu_device *device, const struct vtpu_names *na
 	op = image && state->op_id ? vtpu_image_op_name(image, state->op_id) : NULL;
 	if (is_base_fault(state->status) && image &&
 	    !vtpu_image_base(image, VTPU_WHERE_BASE(state->where), &base))
-		snprintf(where, sizeof(where), ", base %u '%s' at 0x%llx", VTPU_WHERE_BASE(state->where), base.name,
+		snprintf(where, sizeof(where), ", base %u '%s' at 0x%llx",
+			 VTPU_WHERE_BASE(state->where), base.name,
 			 (unsigned long long)state->fault_addr);
 	else if (is_base_fault(state->status) || state->status == VTPU_ST_DMA_ERROR)
-		snprintf(where, sizeof(where), ", descriptor %u at 0x%llx", VTPU_WHERE_BASE(state->where),
-			 (unsigned long long)state->fault_addr);
+		snprintf(where, sizeof(where), ", descriptor %u at 0x%llx",
+			 VTPU_WHERE_BASE(state->where), (unsigned long long)state->fault_addr);
 	else if (state->status == VTPU_ST_INDEX)
-		snprintf(where, sizeof(where), ", descriptor %u, index %llu", VTPU_WHERE_BASE(state->where),
-			 (unsigned long long)state->fault_addr);
+		snprintf(where, sizeof(where), ", descriptor %u, index %llu",
+			 VTPU_WHERE_BASE(state->where), (unsigned long long)state->fault_addr);
 	else if (op)
 		snprintf(where, sizeof(where), ", operation '%s' (%s, core %u)", op,
 			 unit_name(VTPU_WHERE_UNIT(state->where)), VTPU_WHERE_CORE(state->where));
@@ -100,6 +101,6 @@ void vtpu_fault_describe(struct vtpu_device *device, const struct vtpu_names *na
 		vtpu_address_describe(device, state->fault_addr, at, sizeof(at));
 	snprintf(text, bytes, "%s%s%s failed%s: %s%s%s%s%s", names ? "program '" : "copy job",
 		 names ? names->name : "", names ? "'" : "", where,
-		 state->status ? vtpu_status_text(state->status) : "lost to a reset of the device", *at ? "; that is " : "",
-		 at, *todo ? "; " : "", todo);
+		 state->status ? vtpu_status_text(state->status) : "lost to a reset of the device",
+		 *at ? "; that is " : "", at, *todo ? "; " : "", todo);
 }

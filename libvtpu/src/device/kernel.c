@@ -37,7 +37,8 @@ static int kernel_map(struct vtpu_backend *backend, uint32_t handle, uint64_t by
 		return err;
 	if (!info.mmap_offset || bytes > info.size)
 		return -EINVAL;
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kernel->fd, (off_t)info.mmap_offset);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kernel->fd,
+		      (off_t)info.mmap_offset);
 	if (memory == MAP_FAILED)
 		return -errno;
 	*pointer = memory;
@@ -72,15 +73,16 @@ static enum vtpu_status check_driver(int fd, const char *path, char *text, size_
 	bool ours;
 
 	if (!version)
-		return vtpu_fail(VTPU_ERROR_NO_DEVICE, "%s is not a DRM device, so no vTPU either", path);
+		return vtpu_fail(VTPU_ERROR_NO_DEVICE, "%s is not a DRM device, so no vTPU either",
+				 path);
 	ours = !strcmp(version->name, "vtpu");
 	if (ours)
-		snprintf(text, bytes, "%s %d.%d.%d", version->name, version->version_major, version->version_minor,
-			 version->version_patchlevel);
+		snprintf(text, bytes, "%s %d.%d.%d", version->name, version->version_major,
+			 version->version_minor, version->version_patchlevel);
 	else
 		vtpu_fail(VTPU_ERROR_NO_DEVICE,
-			  "%s belongs to driver '%s', not vtpu; vtpu-smi -L lists the vTPU devices", path,
-			  version->name);
+			  "%s belongs to driver '%s', not vtpu; vtpu-smi -L lists the vTPU devices",
+			  path, version->name);
 	drmFreeVersion(version);
 	return ours ? VTPU_OK : VTPU_ERROR_NO_DEVICE;
 }
@@ -92,9 +94,10 @@ enum vtpu_status vtpu_kernel_open(const char *name, struct vtpu_backend **backen
 	enum vtpu_status status;
 	char path[256];
 
-	if (snprintf(path, sizeof(path), "%s%s", last ? "" : "/dev/accel/", name) >= (int)sizeof(path))
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "device path of more than %zu characters",
-				 sizeof(path) - 1);
+	if (snprintf(path, sizeof(path), "%s%s", last ? "" : "/dev/accel/", name) >=
+	    (int)sizeof(path))
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "device path of more than %zu characters", sizeof(path) - 1);
 	kernel = calloc(1, sizeof(*kernel));
 	if (!kernel)
 		return vtpu_fail_nomem("a device");
@@ -104,7 +107,8 @@ enum vtpu_status vtpu_kernel_open(const char *name, struct vtpu_backend **backen
 		free(kernel);
 		return status;
 	}
-	status = check_driver(kernel->fd, path, kernel->backend.driver, sizeof(kernel->backend.driver));
+	status = check_driver(kernel->fd, path, kernel->backend.driver,
+			      sizeof(kernel->backend.driver));
 	if (status) {
 		kernel_close(&kernel->backend);
 		return status;

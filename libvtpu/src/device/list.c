@@ -133,7 +133,8 @@ int vtpu_node_numa(const char *name)
 {
 	char path[PATH_MAX], text[32];
 
-	if (snprintf(path, sizeof(path), "/sys/class/accel/%s/device/numa_node", name) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "/sys/class/accel/%s/device/numa_node", name) >=
+	    (int)sizeof(path))
 		return -1;
 	read_line(path, text, sizeof(text));
 	return *text ? atoi(text) : -1;
@@ -151,9 +152,10 @@ static enum vtpu_status fail_permission(const char *path)
 	if (!who || !*who)
 		who = "$USER";
 	if (stat(path, &st))
-		return vtpu_fail(VTPU_ERROR_PERMISSION,
-				 "no permission to look into /dev/accel, so %s cannot be opened; ask who runs this machine",
-				 path);
+		return vtpu_fail(
+			VTPU_ERROR_PERMISSION,
+			"no permission to look into /dev/accel, so %s cannot be opened; ask who runs this machine",
+			path);
 	entry = getgrgid(st.st_gid);
 	if (entry)
 		snprintf(group, sizeof(group), "%s", entry->gr_name);
@@ -161,11 +163,12 @@ static enum vtpu_status fail_permission(const char *path)
 		snprintf(group, sizeof(group), "%u", (unsigned int)st.st_gid);
 	snprintf(mode, sizeof(mode), "%04o", (unsigned int)(st.st_mode & 07777));
 	if (!st.st_gid || !(st.st_mode & S_IWGRP))
-		return vtpu_fail(VTPU_ERROR_PERMISSION,
-				 "no permission for %s: it belongs to group '%s' with mode %s, so only root may open it; "
-				 "run: sudo chgrp render %s && sudo chmod 0660 %s && sudo usermod -aG render %s, then log in "
-				 "again",
-				 path, group, mode, path, path, who);
+		return vtpu_fail(
+			VTPU_ERROR_PERMISSION,
+			"no permission for %s: it belongs to group '%s' with mode %s, so only root may open it; "
+			"run: sudo chgrp render %s && sudo chmod 0660 %s && sudo usermod -aG render %s, then log in "
+			"again",
+			path, group, mode, path, path, who);
 	return vtpu_fail(VTPU_ERROR_PERMISSION,
 			 "no permission for %s: it belongs to group '%s' with mode %s; run: sudo usermod -aG %s %s, then "
 			 "log in again",
@@ -189,22 +192,26 @@ static enum vtpu_status fail_missing(const char *path)
 		nodes++;
 	}
 	if (n <= 0)
-		status = vtpu_fail(VTPU_ERROR_NO_DEVICE,
-				   "no vTPU in this machine: there is no PCI device %04x:%04x; start QEMU with -device vtpu "
-				   "(tools/vtpu-vm does that), or use the device name model:v3",
-				   VTPU_PCI_VENDOR_ID, VTPU_PCI_DEVICE_ID);
+		status =
+			vtpu_fail(VTPU_ERROR_NO_DEVICE,
+				  "no vTPU in this machine: there is no PCI device %04x:%04x; start QEMU with -device vtpu "
+				  "(tools/vtpu-vm does that), or use the device name model:v3",
+				  VTPU_PCI_VENDOR_ID, VTPU_PCI_DEVICE_ID);
 	else if (nodes)
-		status = vtpu_fail(VTPU_ERROR_NO_DEVICE, "%s does not exist; there is %s", path, names);
+		status = vtpu_fail(VTPU_ERROR_NO_DEVICE, "%s does not exist; there is %s", path,
+				   names);
 	else if (access("/sys/module/vtpu", F_OK))
-		status = vtpu_fail(VTPU_ERROR_NO_MODULE,
-				   "the vTPU at PCI address %s has no driver: kernel module vtpu is not loaded; run: sudo "
-				   "modprobe vtpu (or sudo insmod vtpu.ko where it was built)",
-				   list[0].pci);
+		status =
+			vtpu_fail(VTPU_ERROR_NO_MODULE,
+				  "the vTPU at PCI address %s has no driver: kernel module vtpu is not loaded; run: sudo "
+				  "modprobe vtpu (or sudo insmod vtpu.ko where it was built)",
+				  list[0].pci);
 	else
-		status = vtpu_fail(VTPU_ERROR_NO_MODULE,
-				   "kernel module vtpu is loaded, but did not bind to the vTPU at PCI address %s; run: sudo "
-				   "dmesg | grep vtpu, to see why",
-				   list[0].pci);
+		status =
+			vtpu_fail(VTPU_ERROR_NO_MODULE,
+				  "kernel module vtpu is loaded, but did not bind to the vTPU at PCI address %s; run: sudo "
+				  "dmesg | grep vtpu, to see why",
+				  list[0].pci);
 	free(list);
 	return status;
 }
@@ -223,7 +230,8 @@ enum vtpu_status vtpu_fail_open(const char *path, int err)
 	case EDQUOT:
 	case EMFILE:
 	case ENFILE:
-		return vtpu_fail(VTPU_ERROR_QUOTA, "%s: %s; close other devices or files", path, strerror(err));
+		return vtpu_fail(VTPU_ERROR_QUOTA, "%s: %s; close other devices or files", path,
+				 strerror(err));
 	default:
 		return vtpu_fail_errno(-err, "%s", path);
 	}

@@ -15,8 +15,8 @@ static bool starts(const char *text, const char *with)
 /* Does a name begin here? After a comma only such words do; all others are properties of a model. */
 static bool name_begins(const char *text)
 {
-	return starts(text, "accel") || starts(text, "model:") || starts(text, "/") || !strcmp(text, "model") ||
-	       starts(text, "model,") || starts(text, "model;");
+	return starts(text, "accel") || starts(text, "model:") || starts(text, "/") ||
+	       !strcmp(text, "model") || starts(text, "model,") || starts(text, "model;");
 }
 
 /* Length of the first name in @list; @list moves on to the next one, or to the end */
@@ -105,12 +105,15 @@ static enum vtpu_status open_list(const char *list, struct vtpu_device **device)
 		refused = add_refusal(refused, name);
 	}
 	if (!tried) {
-		status = vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				   "the device name is empty; names are accel0, model:v3, or a list of these");
+		status = vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"the device name is empty; names are accel0, model:v3, or a list of these");
 	} else if (status && tried > 1) {
-		status = vtpu_fail(first, "no device of '%s' could be opened%s", list, refused ? refused : "");
+		status = vtpu_fail(first, "no device of '%s' could be opened%s", list,
+				   refused ? refused : "");
 	} else if (!status) {
-		(*device)->reason = append(append(append(NULL, "took "), name), refused ? refused : "");
+		(*device)->reason =
+			append(append(append(NULL, "took "), name), refused ? refused : "");
 		vtpu_message(VTPU_MESSAGE_INFO, "%s", vtpu_device_reason(*device));
 	}
 out:

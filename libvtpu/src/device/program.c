@@ -27,8 +27,8 @@ void vtpu_names_put(struct vtpu_names *names)
 
 /* ---- Life --------------------------------------------------------------------------- */
 
-static enum vtpu_status program_alloc(struct vtpu_device *device, const char *name, const void *data, size_t bytes,
-				      struct vtpu_program **out)
+static enum vtpu_status program_alloc(struct vtpu_device *device, const char *name,
+				      const void *data, size_t bytes, struct vtpu_program **out)
 {
 	struct vtpu_program *program = calloc(1, sizeof(*program));
 	struct vtpu_names *names = calloc(1, sizeof(*names));
@@ -56,7 +56,8 @@ void vtpu_program_destroy(struct vtpu_program *program)
 		return;
 	destroy.program = program->handle;
 	if (program->handle)
-		(void)vtpu_ioctl(program->device->backend, DRM_IOCTL_VTPU_PROGRAM_DESTROY, &destroy);
+		(void)vtpu_ioctl(program->device->backend, DRM_IOCTL_VTPU_PROGRAM_DESTROY,
+				 &destroy);
 	vtpu_names_put(program->names);
 	vtpu_device_put(program->device);
 	free(program->report);
@@ -73,15 +74,18 @@ struct load {
 /* The findings, a line each; "" when there are none */
 static char *report_text(const struct vtpu_program *program, const struct load *load)
 {
-	size_t length = vtpu_report_format(program->names->image, &load->result, load->records, NULL, 0);
+	size_t length =
+		vtpu_report_format(program->names->image, &load->result, load->records, NULL, 0);
 	char *text = malloc(length + 1);
 
 	if (text)
-		vtpu_report_format(program->names->image, &load->result, load->records, text, length + 1);
+		vtpu_report_format(program->names->image, &load->result, load->records, text,
+				   length + 1);
 	return text;
 }
 
-static enum vtpu_status fail_load(const struct vtpu_program *program, const struct load *load, int err)
+static enum vtpu_status fail_load(const struct vtpu_program *program, const struct load *load,
+				  int err)
 {
 	const char *name = program->names->name;
 	enum vtpu_status status;
@@ -106,21 +110,25 @@ static enum vtpu_status fail_load(const struct vtpu_program *program, const stru
 					 "it again with this libvtpu",
 					 name, VTPU_ISA_VERSION);
 		case -EINVAL:
-			return vtpu_fail(VTPU_ERROR_BAD_PROGRAM,
-					 "program '%s': these bytes are no program image, or not all of one", name);
+			return vtpu_fail(
+				VTPU_ERROR_BAD_PROGRAM,
+				"program '%s': these bytes are no program image, or not all of one",
+				name);
 		default:
 			return vtpu_fail_errno(err, "program '%s'", name);
 		}
 	}
 	status = vtpu_status_of_hw(load->result.status);
 	text = report_text(program, load);
-	vtpu_fail(status, "program '%s' was refused: %s", name, text ? text : vtpu_status_text(load->result.status));
+	vtpu_fail(status, "program '%s' was refused: %s", name,
+		  text ? text : vtpu_status_text(load->result.status));
 	free(text);
 	return status;
 }
 
-enum vtpu_status vtpu_program_create_bytes(struct vtpu_device *device, const void *data, size_t bytes,
-					   const struct vtpu_program_options *user, struct vtpu_program **out)
+enum vtpu_status vtpu_program_create_bytes(struct vtpu_device *device, const void *data,
+					   size_t bytes, const struct vtpu_program_options *user,
+					   struct vtpu_program **out)
 {
 	struct vtpu_program_create create = { .image = (uint64_t)(uintptr_t)data, .bytes = bytes };
 	struct vtpu_program_options options;
@@ -131,10 +139,11 @@ enum vtpu_status vtpu_program_create_bytes(struct vtpu_device *device, const voi
 
 	status = vtpu_device_usable(out && data ? device : NULL, "vtpu_program_create");
 	if (!status)
-		status = vtpu_options(&options, user, sizeof(options), "struct vtpu_program_options");
+		status = vtpu_options(&options, user, sizeof(options),
+				      "struct vtpu_program_options");
 	if (!status && (options.flags & ~VTPU_PROGRAM_STRICT))
-		status = vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_program_create: unknown flags 0x%x",
-				   options.flags);
+		status = vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				   "vtpu_program_create: unknown flags 0x%x", options.flags);
 	if (!status)
 		status = program_alloc(device, options.name, data, bytes, &program);
 	if (status)
@@ -167,13 +176,15 @@ enum vtpu_status vtpu_program_create_bytes(struct vtpu_device *device, const voi
 		return status;
 	}
 	if (*program->report)
-		vtpu_message(VTPU_MESSAGE_WARNING, "program '%s': %s", program->names->name, program->report);
+		vtpu_message(VTPU_MESSAGE_WARNING, "program '%s': %s", program->names->name,
+			     program->report);
 	*out = program;
 	return VTPU_OK;
 }
 
 enum vtpu_status vtpu_program_create(struct vtpu_device *device, const struct vtpu_image *image,
-				     const struct vtpu_program_options *options, struct vtpu_program **program)
+				     const struct vtpu_program_options *options,
+				     struct vtpu_program **program)
 {
 	const void *data = NULL;
 	size_t bytes = 0;
@@ -197,8 +208,10 @@ enum vtpu_status vtpu_program_stats(struct vtpu_program *program, struct vtpu_pr
 		return status;
 	size = out->struct_size;
 	if (size < 2 * sizeof(size))
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "struct vtpu_program_stats: struct_size is %zu; initialise it with VTPU_INIT()", size);
+		return vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"struct vtpu_program_stats: struct_size is %zu; initialise it with VTPU_INIT()",
+			size);
 	result = &program->info.result;
 	memset(&stats, 0, sizeof(stats));
 	stats.struct_size = size;

@@ -126,7 +126,9 @@ enum vtpu_status vtpu_fail_errno(int err, const char *fmt, ...)
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
 	if (err == -ENODEV || err == -EIO)
-		return vtpu_fail(VTPU_ERROR_DEVICE_LOST,
-				 "%s: the device is gone, or a reset of it failed; open it again, and see dmesg", what);
+		return vtpu_fail(
+			VTPU_ERROR_DEVICE_LOST,
+			"%s: the device is gone, or a reset of it failed; open it again, and see dmesg",
+			what);
 	return vtpu_fail(vtpu_status_of_errno(err), "%s: %s", what, strerror(-err));
 }

@@ -8,7 +8,7 @@
 
 #include "device/device.h"
 
-#define DEFAULT_DEPTH 64
+#define DEFAULT_DEPTH	64
 #define SLOT_KEEP_BYTES (64ULL << 20) /* larger staging memory is not kept for reuse */
 
 /* ---- Life ------------------------------------------------------------------------ */
@@ -67,7 +67,8 @@ void vtpu_stream_destroy(struct vtpu_stream *stream)
 		vtpu_stream_put(stream);
 }
 
-enum vtpu_status vtpu_stream_make(struct vtpu_device *device, const struct vtpu_stream_options *options, bool internal,
+enum vtpu_status vtpu_stream_make(struct vtpu_device *device,
+				  const struct vtpu_stream_options *options, bool internal,
 				  struct vtpu_stream **out)
 {
 	struct vtpu_stream *stream = calloc(1, sizeof(*stream));
@@ -86,7 +87,8 @@ enum vtpu_status vtpu_stream_make(struct vtpu_device *device, const struct vtpu_
 	/* Both queues full, and one job more on its way in */
 	stream->records = 4 * stream->options.depth;
 	stream->record = calloc(stream->records, sizeof(*stream->record));
-	err = stream->record ? vtpu_ioctl(device->backend, DRM_IOCTL_SYNCOBJ_CREATE, &sync) : -ENOMEM;
+	err = stream->record ? vtpu_ioctl(device->backend, DRM_IOCTL_SYNCOBJ_CREATE, &sync) :
+			       -ENOMEM;
 	stream->syncobj = sync.handle;
 	if (err) {
 		vtpu_stream_put(stream);
@@ -96,7 +98,8 @@ enum vtpu_status vtpu_stream_make(struct vtpu_device *device, const struct vtpu_
 	return VTPU_OK;
 }
 
-enum vtpu_status vtpu_stream_create(struct vtpu_device *device, const struct vtpu_stream_options *user,
+enum vtpu_status vtpu_stream_create(struct vtpu_device *device,
+				    const struct vtpu_stream_options *user,
 				    struct vtpu_stream **stream)
 {
 	struct vtpu_stream_options options;
@@ -105,20 +108,25 @@ enum vtpu_status vtpu_stream_create(struct vtpu_device *device, const struct vtp
 
 	status = vtpu_device_usable(stream ? device : NULL, "vtpu_stream_create");
 	if (!status)
-		status = vtpu_options(&options, user, sizeof(options), "struct vtpu_stream_options");
+		status =
+			vtpu_options(&options, user, sizeof(options), "struct vtpu_stream_options");
 	if (status)
 		return status;
 	all = device->geometry.cores >= 64 ? ~0ULL : (1ULL << device->geometry.cores) - 1;
 	if (options.priority > VTPU_PRIORITY_HIGH)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_stream_create: there is no priority %d",
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_stream_create: there is no priority %d",
 				 (int)options.priority);
-	if (options.depth &&
-	    (options.depth < 2 || options.depth > device->max_depth || (options.depth & (options.depth - 1))))
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_stream_create: depth %u is no power of two in 2..%u",
+	if (options.depth && (options.depth < 2 || options.depth > device->max_depth ||
+			      (options.depth & (options.depth - 1))))
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_stream_create: depth %u is no power of two in 2..%u",
 				 options.depth, device->max_depth);
 	if (options.core_mask & ~all)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "vtpu_stream_create: core mask 0x%llx, but %s has %u cores",
-				 (unsigned long long)options.core_mask, device->name, device->geometry.cores);
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "vtpu_stream_create: core mask 0x%llx, but %s has %u cores",
+				 (unsigned long long)options.core_mask, device->name,
+				 device->geometry.cores);
 	return vtpu_stream_make(device, &options, false, stream);
 }
 
@@ -152,14 +160,17 @@ static enum vtpu_status queue_open(struct vtpu_stream *stream, uint32_t kind)
 		stream->queue[kind].open = true;
 		return VTPU_OK;
 	case -EPERM:
-		return vtpu_fail(VTPU_ERROR_PERMISSION,
-				 "a stream of high priority needs CAP_SYS_NICE; run as root, or use normal priority");
+		return vtpu_fail(
+			VTPU_ERROR_PERMISSION,
+			"a stream of high priority needs CAP_SYS_NICE; run as root, or use normal priority");
 	case -EBUSY:
 	case -ENOSPC:
-		return vtpu_fail(VTPU_ERROR_BUSY, "all hardware queues of %s are taken; destroy some streams",
+		return vtpu_fail(VTPU_ERROR_BUSY,
+				 "all hardware queues of %s are taken; destroy some streams",
 				 stream->device->name);
 	case -EDQUOT:
-		return vtpu_fail(VTPU_ERROR_QUOTA, "this client may have no more queues; destroy some streams");
+		return vtpu_fail(VTPU_ERROR_QUOTA,
+				 "this client may have no more queues; destroy some streams");
 	default:
 		return vtpu_fail_errno(err, "a hardware queue");
 	}
@@ -184,19 +195,22 @@ static void stream_look(struct vtpu_stream *stream)
 		if (stream->failed && stream->failed_point <= state.fault_tag)
 			continue;
 		record = &stream->record[state.fault_tag & (stream->records - 1)];
-		vtpu_fault_describe(stream->device, record->point == state.fault_tag ? record->names : NULL, &state,
+		vtpu_fault_describe(stream->device,
+				    record->point == state.fault_tag ? record->names : NULL, &state,
 				    text, sizeof(text));
 		free(stream->sentence);
 		stream->sentence = strdup(text);
 		stream->failed = true;
 		stream->failed_point = state.fault_tag;
-		stream->failure = state.status ? vtpu_status_of_hw(state.status) : VTPU_ERROR_DEVICE_LOST;
+		stream->failure = state.status ? vtpu_status_of_hw(state.status) :
+						 VTPU_ERROR_DEVICE_LOST;
 	}
 }
 
 static enum vtpu_status fail_cancelled(const struct vtpu_stream *stream)
 {
-	return vtpu_fail(VTPU_ERROR_CANCELLED, "an earlier job of the stream failed, make a new stream; it was: %s",
+	return vtpu_fail(VTPU_ERROR_CANCELLED,
+			 "an earlier job of the stream failed, make a new stream; it was: %s",
 			 stream->sentence ? stream->sentence : vtpu_status_string(stream->failure));
 }
 
@@ -212,7 +226,8 @@ enum vtpu_status vtpu_stream_result(struct vtpu_stream *stream, uint64_t point)
 			stream->good = point;
 		else if (point == stream->failed_point)
 			status = vtpu_fail(stream->failure, "%s",
-					   stream->sentence ? stream->sentence : vtpu_status_string(stream->failure));
+					   stream->sentence ? stream->sentence :
+							      vtpu_status_string(stream->failure));
 		else
 			status = fail_cancelled(stream);
 	}
@@ -249,13 +264,16 @@ static int submit(struct vtpu_stream *stream, uint32_t kind, struct vtpu_job *jo
 			.point = stream->wait[i]->point,
 		};
 	job->tag = point;
-	job->syncs = (struct vtpu_array){ .stride = sizeof(*sync), .count = n, .array = (uint64_t)(uintptr_t)sync };
+	job->syncs = (struct vtpu_array){ .stride = sizeof(*sync),
+					  .count = n,
+					  .array = (uint64_t)(uintptr_t)sync };
 	return vtpu_ioctl(stream->device->backend, DRM_IOCTL_VTPU_SUBMIT, &arg);
 }
 
 /* With the lock held; the first @gone events of stream->wait are the caller's to put after it */
-static enum vtpu_status stream_enter(struct vtpu_stream *stream, uint32_t kind, struct vtpu_job *job,
-				     struct vtpu_names *names, struct vtpu_event *event, uint32_t *gone)
+static enum vtpu_status stream_enter(struct vtpu_stream *stream, uint32_t kind,
+				     struct vtpu_job *job, struct vtpu_names *names,
+				     struct vtpu_event *event, uint32_t *gone)
 {
 	uint64_t point = stream->last + 1;
 	struct vtpu_record *record = &stream->record[point & (stream->records - 1)];
@@ -360,7 +378,8 @@ enum vtpu_status vtpu_stream_sync(struct vtpu_stream *stream, int64_t timeout_ns
 		return VTPU_OK;
 	err = vtpu_stream_wait_point(stream, point, timeout_ns ? vtpu_deadline(timeout_ns) : 0);
 	if (err == -ETIME)
-		return vtpu_fail(VTPU_ERROR_TIMEOUT, "the stream's jobs have not ended within %lld ns; they go on",
+		return vtpu_fail(VTPU_ERROR_TIMEOUT,
+				 "the stream's jobs have not ended within %lld ns; they go on",
 				 (long long)timeout_ns);
 	if (err)
 		return vtpu_fail_errno(err, "waiting for a stream");
@@ -376,9 +395,10 @@ enum vtpu_status vtpu_stream_wait(struct vtpu_stream *stream, struct vtpu_event 
 	if (status)
 		return status;
 	if (event->stream->device != stream->device)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "vtpu_stream_wait: the stream is of %s, the event of %s; wait for the event in the program",
-				 stream->device->name, event->stream->device->name);
+		return vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"vtpu_stream_wait: the stream is of %s, the event of %s; wait for the event in the program",
+			stream->device->name, event->stream->device->name);
 	if (event->stream == stream)
 		return VTPU_OK; /* it comes before whatever is entered now */
 	pthread_mutex_lock(&stream->lock);
@@ -391,7 +411,8 @@ enum vtpu_status vtpu_stream_wait(struct vtpu_stream *stream, struct vtpu_event 
 	}
 	pthread_mutex_lock(&stream->lock);
 	if (stream->waits == sizeof(stream->wait) / sizeof(*stream->wait)) {
-		status = vtpu_fail(VTPU_ERROR_BUSY, "too many threads add waits to one stream; try again");
+		status = vtpu_fail(VTPU_ERROR_BUSY,
+				   "too many threads add waits to one stream; try again");
 	} else {
 		atomic_fetch_add(&event->refs, 1);
 		stream->wait[stream->waits++] = event;
@@ -439,7 +460,8 @@ enum vtpu_status vtpu_slot_take(struct vtpu_stream *stream, uint64_t bytes, stru
 	}
 	pthread_mutex_unlock(&stream->lock);
 	slot = calloc(1, sizeof(*slot));
-	status = slot ? vtpu_buffer_make(stream->device, bytes, VTPU_MEMORY_HOST, 0, "staging", true, &slot->buffer) :
+	status = slot ? vtpu_buffer_make(stream->device, bytes, VTPU_MEMORY_HOST, 0, "staging",
+					 true, &slot->buffer) :
 			vtpu_fail_nomem("staging memory");
 	if (status) {
 		free(slot);

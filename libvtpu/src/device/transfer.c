@@ -27,8 +27,8 @@ static enum vtpu_status transfer_begin(struct vtpu_device *device, uint64_t byte
 		status = vtpu_stream_make(device, &options, true, &device->transfer);
 	for (i = 0; i < 2 && !status && bytes; i++) {
 		if (!device->staging[i])
-			status = vtpu_buffer_make(device, PIECE_BYTES, VTPU_MEMORY_HOST, 0, "staging", true,
-						  &device->staging[i]);
+			status = vtpu_buffer_make(device, PIECE_BYTES, VTPU_MEMORY_HOST, 0,
+						  "staging", true, &device->staging[i]);
 	}
 	return status;
 }
@@ -45,8 +45,8 @@ static enum vtpu_status piece_wait(struct vtpu_event **event)
 }
 
 /* Host bytes: @from is read for a write, @to written for a read; the other is NULL. */
-static enum vtpu_status transfer(struct vtpu_buffer *buffer, uint64_t offset, const uint8_t *from, uint8_t *to,
-				 uint64_t bytes)
+static enum vtpu_status transfer(struct vtpu_buffer *buffer, uint64_t offset, const uint8_t *from,
+				 uint8_t *to, uint64_t bytes)
 {
 	struct vtpu_device *device = buffer->device;
 	struct vtpu_event *event[2] = { NULL, NULL };
@@ -60,23 +60,25 @@ static enum vtpu_status transfer(struct vtpu_buffer *buffer, uint64_t offset, co
 		status = vtpu_buffer_map(device->staging[i], &staging[i]);
 	while (ended < bytes && !status) {
 		/* Keep both pieces busy, then take the older one. */
-		for (; begun < bytes && begun - ended < 2 * PIECE_BYTES && !status; begun += PIECE_BYTES) {
+		for (; begun < bytes && begun - ended < 2 * PIECE_BYTES && !status;
+		     begun += PIECE_BYTES) {
 			uint64_t n = bytes - begun < PIECE_BYTES ? bytes - begun : PIECE_BYTES;
 
 			i = begun / PIECE_BYTES & 1;
 			if (from)
 				memcpy(staging[i], from + begun, n);
-			status = from ? vtpu_copy(device->transfer, buffer, offset + begun, device->staging[i], 0, n,
-						  &event[i]) :
-					vtpu_copy(device->transfer, device->staging[i], 0, buffer, offset + begun, n,
-						  &event[i]);
+			status = from ? vtpu_copy(device->transfer, buffer, offset + begun,
+						  device->staging[i], 0, n, &event[i]) :
+					vtpu_copy(device->transfer, device->staging[i], 0, buffer,
+						  offset + begun, n, &event[i]);
 		}
 		if (status)
 			break;
 		i = ended / PIECE_BYTES & 1;
 		status = piece_wait(&event[i]);
 		if (!status && to)
-			memcpy(to + ended, staging[i], bytes - ended < PIECE_BYTES ? bytes - ended : PIECE_BYTES);
+			memcpy(to + ended, staging[i],
+			       bytes - ended < PIECE_BYTES ? bytes - ended : PIECE_BYTES);
 		ended += PIECE_BYTES;
 	}
 	/* Staging memory must be idle before the next transfer. */
@@ -88,8 +90,8 @@ static enum vtpu_status transfer(struct vtpu_buffer *buffer, uint64_t offset, co
 	return status;
 }
 
-static enum vtpu_status check(struct vtpu_buffer *buffer, uint64_t offset, const void *data, uint64_t bytes,
-			      const char *what)
+static enum vtpu_status check(struct vtpu_buffer *buffer, uint64_t offset, const void *data,
+			      uint64_t bytes, const char *what)
 {
 	enum vtpu_status status = vtpu_device_usable(buffer ? buffer->device : NULL, what);
 
@@ -100,7 +102,8 @@ static enum vtpu_status check(struct vtpu_buffer *buffer, uint64_t offset, const
 	return vtpu_buffer_check(buffer, offset, bytes, what);
 }
 
-enum vtpu_status vtpu_buffer_write(struct vtpu_buffer *buffer, uint64_t offset, const void *data, uint64_t bytes)
+enum vtpu_status vtpu_buffer_write(struct vtpu_buffer *buffer, uint64_t offset, const void *data,
+				   uint64_t bytes)
 {
 	enum vtpu_status status = check(buffer, offset, data, bytes, "vtpu_buffer_write");
 	void *pointer;
@@ -119,7 +122,8 @@ enum vtpu_status vtpu_buffer_write(struct vtpu_buffer *buffer, uint64_t offset, 
 	return status;
 }
 
-enum vtpu_status vtpu_buffer_read(struct vtpu_buffer *buffer, uint64_t offset, void *data, uint64_t bytes)
+enum vtpu_status vtpu_buffer_read(struct vtpu_buffer *buffer, uint64_t offset, void *data,
+				  uint64_t bytes)
 {
 	enum vtpu_status status = check(buffer, offset, data, bytes, "vtpu_buffer_read");
 	void *pointer;
@@ -138,7 +142,8 @@ enum vtpu_status vtpu_buffer_read(struct vtpu_buffer *buffer, uint64_t offset, v
 	return status;
 }
 
-enum vtpu_status vtpu_buffer_fill(struct vtpu_buffer *buffer, uint64_t offset, uint64_t bytes, uint32_t pattern)
+enum vtpu_status vtpu_buffer_fill(struct vtpu_buffer *buffer, uint64_t offset, uint64_t bytes,
+				  uint32_t pattern)
 {
 	struct vtpu_event *event = NULL;
 	enum vtpu_status status;
@@ -149,7 +154,8 @@ enum vtpu_status vtpu_buffer_fill(struct vtpu_buffer *buffer, uint64_t offset, u
 	pthread_mutex_lock(&buffer->device->transfer_lock);
 	status = transfer_begin(buffer->device, 0);
 	if (!status)
-		status = vtpu_fill(buffer->device->transfer, buffer, offset, bytes, pattern, &event);
+		status =
+			vtpu_fill(buffer->device->transfer, buffer, offset, bytes, pattern, &event);
 	if (!status)
 		status = piece_wait(&event);
 	pthread_mutex_unlock(&buffer->device->transfer_lock);
@@ -158,23 +164,26 @@ enum vtpu_status vtpu_buffer_fill(struct vtpu_buffer *buffer, uint64_t offset, u
 
 /* ---- In a stream ---------------------------------------------------------------------- */
 
-static enum vtpu_status check_async(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset,
-				    const void *data, uint64_t bytes, const char *what)
+static enum vtpu_status check_async(struct vtpu_stream *stream, struct vtpu_buffer *buffer,
+				    uint64_t offset, const void *data, uint64_t bytes,
+				    const char *what)
 {
 	enum vtpu_status status = check(stream ? buffer : NULL, offset, data, bytes, what);
 
 	if (status)
 		return status;
 	if (!bytes)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "%s: at least 1 byte is copied", what);
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "%s: at least 1 byte is copied",
+				 what);
 	if (buffer->device != stream->device)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "%s: the buffer is of %s, the stream of %s", what,
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "%s: the buffer is of %s, the stream of %s", what,
 				 buffer->device->name, stream->device->name);
 	return VTPU_OK;
 }
 
-enum vtpu_status vtpu_write(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset, const void *data,
-			    uint64_t bytes, struct vtpu_event **out)
+enum vtpu_status vtpu_write(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset,
+			    const void *data, uint64_t bytes, struct vtpu_event **out)
 {
 	enum vtpu_status status = check_async(stream, buffer, offset, data, bytes, "vtpu_write");
 	struct vtpu_event *event = NULL;
@@ -200,16 +209,17 @@ enum vtpu_status vtpu_write(struct vtpu_stream *stream, struct vtpu_buffer *buff
 	return status;
 }
 
-enum vtpu_status vtpu_read(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset, void *data,
-			   uint64_t bytes, struct vtpu_event **out)
+enum vtpu_status vtpu_read(struct vtpu_stream *stream, struct vtpu_buffer *buffer, uint64_t offset,
+			   void *data, uint64_t bytes, struct vtpu_event **out)
 {
 	enum vtpu_status status = check_async(stream, buffer, offset, data, bytes, "vtpu_read");
 	struct vtpu_event *event = NULL;
 	struct vtpu_slot *slot;
 
 	if (!status && !out)
-		status = vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				   "vtpu_read: event is NULL, but the bytes arrive when the event is waited for");
+		status = vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"vtpu_read: event is NULL, but the bytes arrive when the event is waited for");
 	if (!status)
 		status = vtpu_slot_take(stream, bytes, &slot);
 	if (status)

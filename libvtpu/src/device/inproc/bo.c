@@ -103,7 +103,8 @@ static int hbm_alloc(struct ip_device *dev, uint64_t bytes, uint64_t *start)
 
 static void bo_free(struct ip_device *dev, struct ip_bo *bo)
 {
-	enum vtpu_quota quota = bo->region == VTPU_REGION_HBM ? VTPU_QUOTA_HBM_BYTES : VTPU_QUOTA_HOST_BYTES;
+	enum vtpu_quota quota = bo->region == VTPU_REGION_HBM ? VTPU_QUOTA_HBM_BYTES :
+								VTPU_QUOTA_HOST_BYTES;
 
 	if (bo->region == VTPU_REGION_HBM) {
 		hbm_free(dev, bo->hbm, bo->bytes);
@@ -141,7 +142,8 @@ int ip_bo_create(struct ip_client *client, struct vtpu_bo_create *arg)
 	uint64_t bytes;
 	int err;
 
-	if (arg->pad || (arg->flags & ~VTPU_BO_FLAGS) || arg->region > VTPU_REGION_HOST || !arg->size)
+	if (arg->pad || (arg->flags & ~VTPU_BO_FLAGS) || arg->region > VTPU_REGION_HOST ||
+	    !arg->size)
 		return -EINVAL;
 	bytes = (arg->size + VTPU_PAGE_BYTES - 1) & ~(uint64_t)(VTPU_PAGE_BYTES - 1);
 	if (bytes < arg->size)

@@ -27,7 +27,8 @@ static enum vtpu_status pool_get(uint32_t threads, struct vtpu_pool **out)
 		unsigned long number = strtoul(env, &end, 10);
 
 		if (*end || !number || number > 256)
-			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "VTPU_THREADS=%s: expected a number, 1..256", env);
+			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+					 "VTPU_THREADS=%s: expected a number, 1..256", env);
 		threads = (uint32_t)number;
 	}
 	if (!pool_users) {
@@ -61,7 +62,8 @@ static bool admin_start(struct ip_device *dev)
 	const uint64_t deadline = ip_now_ns() + IP_NS_PER_S;
 	uint8_t *memory = ip_memory_alloc(dev, 3 * VTPU_PAGE_BYTES);
 
-	_Static_assert(sizeof(struct vtpu_sqe) << VTPU_ADMIN_DEPTH_LOG2 <= VTPU_PAGE_BYTES, "entries");
+	_Static_assert(sizeof(struct vtpu_sqe) << VTPU_ADMIN_DEPTH_LOG2 <= VTPU_PAGE_BYTES,
+		       "entries");
 	if (!memory)
 		return false;
 	dev->admin.memory = memory;
@@ -149,9 +151,11 @@ static enum vtpu_status device_power_on(struct ip_device *dev, struct ip_config 
 	if (status)
 		return status;
 	dev->hbm_bytes = config->chip.hbm_bytes;
-	hbm = mmap(NULL, dev->hbm_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	hbm = mmap(NULL, dev->hbm_bytes, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (hbm == MAP_FAILED)
-		return vtpu_fail(VTPU_ERROR_OUT_OF_HOST_MEMORY, "model: cannot reserve %llu bytes for HBM: %s",
+		return vtpu_fail(VTPU_ERROR_OUT_OF_HOST_MEMORY,
+				 "model: cannot reserve %llu bytes for HBM: %s",
 				 (unsigned long long)dev->hbm_bytes, strerror(errno));
 	dev->hbm = hbm;
 	/* Fewer page faults on first use; memory is still taken only when touched. */
@@ -164,8 +168,10 @@ static enum vtpu_status device_power_on(struct ip_device *dev, struct ip_config 
 		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: %s", err);
 	dev->reserved_bytes = vtpu_chip_read(dev->chip, VTPU_REG_HBM_RESERVED, 8);
 	/* The first page stays unused, so that no table or image is at address 0. */
-	if (!vtpu_range_init(&dev->reserved, VTPU_PAGE_BYTES, dev->reserved_bytes - VTPU_PAGE_BYTES) ||
-	    !vtpu_range_init(&dev->buffers, dev->reserved_bytes, dev->hbm_bytes - dev->reserved_bytes))
+	if (!vtpu_range_init(&dev->reserved, VTPU_PAGE_BYTES,
+			     dev->reserved_bytes - VTPU_PAGE_BYTES) ||
+	    !vtpu_range_init(&dev->buffers, dev->reserved_bytes,
+			     dev->hbm_bytes - dev->reserved_bytes))
 		return vtpu_fail_nomem("the model");
 	if (!ip_machine_start(dev))
 		return vtpu_fail_nomem("the model's control thread");

@@ -83,7 +83,8 @@ static uint32_t reg32(struct ip_device *dev, uint64_t offset)
 static void query_info(struct ip_device *dev, struct vtpu_query_info *info)
 {
 	info->hw_version = reg32(dev, VTPU_REG_VERSION);
-	info->state = reg32(dev, VTPU_REG_STATUS) & VTPU_STATUS_FATAL ? VTPU_DEVICE_WEDGED : VTPU_DEVICE_OK;
+	info->state = reg32(dev, VTPU_REG_STATUS) & VTPU_STATUS_FATAL ? VTPU_DEVICE_WEDGED :
+									VTPU_DEVICE_OK;
 	info->caps = reg64(dev, VTPU_REG_CAPS);
 	info->serial = reg64(dev, VTPU_REG_SERIAL);
 	info->hbm_bytes = dev->hbm_bytes;
@@ -262,7 +263,8 @@ static int client_map(struct vtpu_backend *backend, uint32_t handle, uint64_t by
 	bo = ip_table_find(&client->bos, handle);
 	if (!bo)
 		err = -ENOENT;
-	else if (bytes > bo->bytes || (bo->region == VTPU_REGION_HBM && !(bo->flags & VTPU_BO_MAPPABLE)))
+	else if (bytes > bo->bytes ||
+		 (bo->region == VTPU_REGION_HBM && !(bo->flags & VTPU_BO_MAPPABLE)))
 		err = -EINVAL;
 	else
 		*pointer = ip_bo_pointer(client->dev, ip_bo_get(bo));
@@ -379,9 +381,10 @@ enum vtpu_status ip_client_create(struct ip_device *dev, struct ip_client **out)
 	pthread_mutex_unlock(&dev->lock);
 	if (err) {
 		client_free(client);
-		return vtpu_fail(err == -EBUSY ? VTPU_ERROR_BUSY : VTPU_ERROR_OUT_OF_DEVICE_MEMORY,
-				 "model: no address space for another open (%s); close some of the %u there are",
-				 strerror(-err), dev->nclients);
+		return vtpu_fail(
+			err == -EBUSY ? VTPU_ERROR_BUSY : VTPU_ERROR_OUT_OF_DEVICE_MEMORY,
+			"model: no address space for another open (%s); close some of the %u there are",
+			strerror(-err), dev->nclients);
 	}
 	*out = client;
 	return VTPU_OK;

@@ -13,12 +13,15 @@
 
 /* Fields of the geometry that preset "custom" may set, under their own names */
 #define CUSTOM_FIELDS(X) \
-	X(clock_khz) X(mxu_per_core) X(mxu_dim) X(mxu_rows_q8) X(lanes) X(sublanes) X(valu_slots) X(semaphores) \
-	X(vmem_bytes) X(smem_bytes) X(dma_setup) X(hbm_q16) X(hbm_latency) X(pcie_q16) X(pcie_latency) X(ici_q16) \
-	X(ici_hop) X(ici_links) X(matmul_passes_f32) X(max_instances)
+	X(clock_khz) \
+	X(mxu_per_core) \
+	X(mxu_dim) X(mxu_rows_q8) X(lanes) X(sublanes) X(valu_slots) X(semaphores) X(vmem_bytes) \
+		X(smem_bytes) X(dma_setup) X(hbm_q16) X(hbm_latency) X(pcie_q16) X(pcie_latency) \
+			X(ici_q16) X(ici_hop) X(ici_links) X(matmul_passes_f32) X(max_instances)
 
 /* A number with K, M or G behind it, within the type of its field */
-static enum vtpu_status parse_number(const char *key, const char *value, uint64_t max, uint64_t *out)
+static enum vtpu_status parse_number(const char *key, const char *value, uint64_t max,
+				     uint64_t *out)
 {
 	unsigned int shift = 0;
 	uint64_t number;
@@ -35,14 +38,16 @@ static enum vtpu_status parse_number(const char *key, const char *value, uint64_
 	if (shift)
 		end++;
 	if (errno || *value < '0' || *value > '9' || *end || number > max >> shift)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "model: %s=%s: expected a number up to %llu, with K, M or G behind it if you like", key,
-				 value, (unsigned long long)max);
+		return vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"model: %s=%s: expected a number up to %llu, with K, M or G behind it if you like",
+			key, value, (unsigned long long)max);
 	*out = number << shift;
 	return VTPU_OK;
 }
 
-static enum vtpu_status parse_word(const char *key, const char *value, const char *const *words, uint32_t *out)
+static enum vtpu_status parse_word(const char *key, const char *value, const char *const *words,
+				   uint32_t *out)
 {
 	char list[128] = "";
 	uint32_t i;
@@ -56,10 +61,12 @@ static enum vtpu_status parse_word(const char *key, const char *value, const cha
 			strcat(list, ", ");
 		strcat(list, words[i]);
 	}
-	return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: %s=%s: expected one of %s", key, value, list);
+	return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: %s=%s: expected one of %s", key,
+			 value, list);
 }
 
-static enum vtpu_status parse_custom(struct ip_config *config, const char *key, const char *value, bool *known)
+static enum vtpu_status parse_custom(struct ip_config *config, const char *key, const char *value,
+				     bool *known)
 {
 	struct vtpu_hw_geometry *g = &config->chip.custom;
 	enum vtpu_status status;
@@ -69,7 +76,8 @@ static enum vtpu_status parse_custom(struct ip_config *config, const char *key, 
 	if (!strcmp(key, #name)) { \
 		*known = true; \
 		config->geometry = true; \
-		status = parse_number(key, value, sizeof(g->name) == 4 ? UINT32_MAX : UINT64_MAX, &number); \
+		status = parse_number(key, value, sizeof(g->name) == 4 ? UINT32_MAX : UINT64_MAX, \
+				      &number); \
 		if (!status) \
 			g->name = number; \
 		return status; \
@@ -92,8 +100,8 @@ static enum vtpu_status parse_option(struct ip_config *config, const char *key, 
 	if (!strcmp(key, "cores")) {
 		status = parse_number(key, value, VTPU_MAX_CORES, &number);
 		if (!status && !number)
-			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: cores=%s: expected 1..%d", value,
-					 VTPU_MAX_CORES);
+			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+					 "model: cores=%s: expected 1..%d", value, VTPU_MAX_CORES);
 		config->chip.cores = (uint32_t)number;
 	} else if (!strcmp(key, "hbm")) {
 		status = parse_number(key, value, 1ULL << 40, &config->chip.hbm_bytes);
@@ -113,23 +121,26 @@ static enum vtpu_status parse_option(struct ip_config *config, const char *key, 
 		status = parse_number(key, value, UINT64_MAX, &config->chip.serial);
 	} else if (!strcmp(key, "preset")) {
 		if (strlen(value) >= sizeof(config->preset))
-			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: preset '%s' does not exist; v3 does", value);
+			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+					 "model: preset '%s' does not exist; v3 does", value);
 		strcpy(config->preset, value);
 		status = VTPU_OK;
 	} else if (!strcmp(key, "id")) {
 		if (!*value || strlen(value) >= sizeof(config->id))
-			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: id=%s: expected 1..%zu characters", value,
+			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+					 "model: id=%s: expected 1..%zu characters", value,
 					 sizeof(config->id) - 1);
 		strcpy(config->id, value);
 		status = VTPU_OK;
 	} else {
 		status = parse_custom(config, key, value, &known);
 		if (!known)
-			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-					 "model: unknown property '%s'; there are preset, cores, hbm, threads, isa, executor, "
-					 "watchdog, serial, id, and for preset custom the fields of the geometry such as "
-					 "vmem_bytes",
-					 key);
+			return vtpu_fail(
+				VTPU_ERROR_INVALID_ARGUMENT,
+				"model: unknown property '%s'; there are preset, cores, hbm, threads, isa, executor, "
+				"watchdog, serial, id, and for preset custom the fields of the geometry such as "
+				"vmem_bytes",
+				key);
 	}
 	return status;
 }
@@ -142,8 +153,8 @@ enum vtpu_status ip_config_parse(const char *options, struct ip_config *config)
 	memset(config, 0, sizeof(*config));
 	strcpy(config->preset, "v3");
 	if (strlen(options) >= sizeof(text))
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: more than %zu characters of properties",
-				 sizeof(text) - 1);
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "model: more than %zu characters of properties", sizeof(text) - 1);
 	strcpy(text, options);
 	for (word = text; word && *word; word = next, first = false) {
 		enum vtpu_status status;
@@ -157,15 +168,18 @@ enum vtpu_status ip_config_parse(const char *options, struct ip_config *config)
 			*value++ = '\0';
 		else if (!first)
 			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-					 "model: '%s' has no value; properties are written key=value", word);
-		status = value ? parse_option(config, word, value) : parse_option(config, "preset", word);
+					 "model: '%s' has no value; properties are written key=value",
+					 word);
+		status = value ? parse_option(config, word, value) :
+				 parse_option(config, "preset", word);
 		if (status)
 			return status;
 	}
 	if (config->geometry && strcmp(config->preset, "custom"))
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "model: fields of the geometry are for preset custom; preset %s is fixed",
-				 config->preset);
+		return vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"model: fields of the geometry are for preset custom; preset %s is fixed",
+			config->preset);
 	if (!config->chip.hbm_bytes)
 		config->chip.hbm_bytes = 1ULL << 30;
 	if (!config->chip.serial)

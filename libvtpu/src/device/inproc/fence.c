@@ -78,7 +78,8 @@ struct ip_fence *ip_link_walk(struct ip_fence *link)
 	return prev;
 }
 
-struct ip_fence *ip_link_create(struct ip_device *dev, struct ip_fence *prev, struct ip_fence *inner, uint64_t point)
+struct ip_fence *ip_link_create(struct ip_device *dev, struct ip_fence *prev,
+				struct ip_fence *inner, uint64_t point)
 {
 	struct ip_fence *link = ip_fence_create();
 

@@ -53,7 +53,7 @@ struct ip_queue;
 struct ip_fence {
 	uint32_t refs;
 	bool signalled;
-	int error;		/* negative errno of a job that failed */
+	int error; /* negative errno of a job that failed */
 	bool link;
 	struct ip_fence *prev, *inner;
 	uint64_t seqno, prev_seqno, context;
@@ -66,7 +66,8 @@ void ip_fence_signal(struct ip_device *dev, struct ip_fence *fence, int error);
 bool ip_fence_signalled(struct ip_fence *fence);
 
 /** ip_link_create() - a timeline link for @point behind @prev; takes the reference to @prev, gets one to @inner */
-struct ip_fence *ip_link_create(struct ip_device *dev, struct ip_fence *prev, struct ip_fence *inner, uint64_t point);
+struct ip_fence *ip_link_create(struct ip_device *dev, struct ip_fence *prev,
+				struct ip_fence *inner, uint64_t point);
 
 /** ip_link_find() - replace *@fence by the link that covers @point, NULL if that has ended; 0 or -EINVAL */
 int ip_link_find(struct ip_fence **fence, uint64_t point);
@@ -91,19 +92,21 @@ void *ip_table_remove(struct ip_table *table, uint32_t number);
 
 struct ip_syncobj {
 	uint32_t refs;		/* handle, threads that wait */
-	struct ip_fence *fence;	/* NULL: nothing submitted yet */
+	struct ip_fence *fence; /* NULL: nothing submitted yet */
 };
 
 struct ip_syncobj *ip_syncobj_find(struct ip_client *client, uint32_t handle);
 
 /** ip_syncobj_fence() - reference to the fence to wait for; @point 0: binary. 0, -ENOENT, -EINVAL */
-int ip_syncobj_fence(struct ip_client *client, uint32_t handle, uint64_t point, struct ip_fence **fence);
+int ip_syncobj_fence(struct ip_client *client, uint32_t handle, uint64_t point,
+		     struct ip_fence **fence);
 
 /** ip_syncobj_replace() - binary signal; takes the reference to @fence */
 void ip_syncobj_replace(struct ip_device *dev, struct ip_syncobj *obj, struct ip_fence *fence);
 
 /** ip_syncobj_add_point() - timeline signal; -ENOMEM */
-int ip_syncobj_add_point(struct ip_device *dev, struct ip_syncobj *obj, struct ip_fence *fence, uint64_t point);
+int ip_syncobj_add_point(struct ip_device *dev, struct ip_syncobj *obj, struct ip_fence *fence,
+			 uint64_t point);
 
 int ip_syncobj_ioctl(struct ip_client *client, unsigned long request, void *arg);
 void ip_syncobj_release_all(struct ip_client *client);
@@ -129,7 +132,7 @@ struct ip_command {
 		struct vtpu_admin_program program;
 		uint8_t byte[64];
 	} u;
-	bool waited;		/* by a thread, which frees it; else freed after @done */
+	bool waited; /* by a thread, which frees it; else freed after @done */
 	bool ended;
 	uint32_t status;
 	void (*done)(struct ip_device *dev, struct ip_command *cmd);
@@ -158,14 +161,14 @@ struct ip_use {
 };
 
 struct ip_bo {
-	uint32_t refs;		/* handle, mappings, jobs, CPU mappings */
-	uint32_t maps;		/* of these, CPU mappings */
+	uint32_t refs; /* handle, mappings, jobs, CPU mappings */
+	uint32_t maps; /* of these, CPU mappings */
 	uint32_t region, flags;
 	uint64_t bytes;
-	uint64_t hbm;		/* HBM: address */
-	void *host;		/* HOST: pages */
-	struct ip_client *client;	/* pays for it; NULL once that is gone */
-	struct ip_bo *next, **link;	/* of the client */
+	uint64_t hbm;		    /* HBM: address */
+	void *host;		    /* HOST: pages */
+	struct ip_client *client;   /* pays for it; NULL once that is gone */
+	struct ip_bo *next, **link; /* of the client */
 	struct ip_use *uses;
 	char label[VTPU_MAX_LABEL];
 };
@@ -184,7 +187,7 @@ int ip_bo_add_use(struct ip_bo *bo, struct ip_fence *fence, bool write);
 
 /** struct ip_mapping - a range of an address space */
 struct ip_mapping {
-	struct ip_mapping *next;	/* by address */
+	struct ip_mapping *next; /* by address */
 	uint64_t va, bytes;
 	uint64_t offset;
 	struct ip_bo *bo;
@@ -211,9 +214,9 @@ int ip_vm_bind(struct ip_client *client, struct vtpu_vm_bind *arg);
 /* ---- Programs (program.c) ---------------------------------------------------------------- */
 
 struct ip_program {
-	uint32_t refs;		/* handle, jobs */
+	uint32_t refs; /* handle, jobs */
 	uint32_t id;
-	struct ip_client *client;	/* NULL once that is gone */
+	struct ip_client *client; /* NULL once that is gone */
 	uint64_t image, bytes;
 	uint32_t width, nbases, nscalars;
 	struct vtpu_load_result result;
@@ -232,23 +235,24 @@ struct ip_job {
 	struct ip_program *program;
 	bool nop;
 	uint64_t tag;
-	struct ip_fence *fence;		/* its end */
-	struct ip_fence **wait;		/* before its start */
+	struct ip_fence *fence; /* its end */
+	struct ip_fence **wait; /* before its start */
 	uint32_t nwait;
-	struct vtpu_array signals;	/* private copy of struct vtpu_sync[], all with SIGNAL */
-	struct ip_bo **bo;		/* named by it */
+	struct vtpu_array signals; /* private copy of struct vtpu_sync[], all with SIGNAL */
+	struct ip_bo **bo;	   /* named by it */
 	bool *bo_write;
 	uint32_t nbo;
-	void (*done)(struct ip_device *dev, struct ip_job *job, int error);	/* the driver's own jobs */
+	void (*done)(struct ip_device *dev, struct ip_job *job,
+		     int error); /* the driver's own jobs */
 	void *arg;
 	uint32_t args_bytes;
 	_Alignas(8) uint8_t args[];
 };
 
 struct ip_queue {
-	uint32_t refs;			/* handle or owner, threads inside a submit */
+	uint32_t refs; /* handle or owner, threads inside a submit */
 	uint32_t id;
-	struct ip_client *client;	/* NULL: the driver's own */
+	struct ip_client *client; /* NULL: the driver's own */
 	uint32_t kind, depth, depth_log2;
 	/* System memory that the chip reads and writes */
 	void *memory;
@@ -270,8 +274,8 @@ int ip_queue_destroy(struct ip_client *client, struct vtpu_queue_destroy *arg);
 int ip_queue_state(struct ip_client *client, struct vtpu_queue_state *arg);
 
 /** ip_queue_open() - set a queue up in the chip for @space; 0 or a negative errno */
-int ip_queue_open(struct ip_device *dev, const struct ip_space *space, const struct vtpu_queue_create *arg,
-		  struct ip_queue **out);
+int ip_queue_open(struct ip_device *dev, const struct ip_space *space,
+		  const struct vtpu_queue_create *arg, struct ip_queue **out);
 
 /** ip_queue_close() - end its jobs, wait for that, tear it down */
 void ip_queue_close(struct ip_device *dev, struct ip_queue *q);
@@ -320,7 +324,7 @@ struct ip_config {
 	char preset[16];
 	char id[32];
 	uint32_t threads;
-	bool geometry;		/* some property of preset custom was given */
+	bool geometry; /* some property of preset custom was given */
 };
 
 enum vtpu_status ip_config_parse(const char *options, struct ip_config *config);
@@ -335,19 +339,19 @@ struct ip_region {
 struct ip_machine {
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock;		/* of the four below; a leaf */
+	pthread_mutex_t lock; /* of the four below; a leaf */
 	pthread_cond_t wake;
 	bool deferred, stop;
 	uint64_t timer_ns;
-	uint64_t vectors;		/* raised */
-	pthread_rwlock_t memory;	/* of the regions; held for the length of a DMA */
-	struct ip_region *region;	/* sorted */
+	uint64_t vectors;	  /* raised */
+	pthread_rwlock_t memory;  /* of the regions; held for the length of a DMA */
+	struct ip_region *region; /* sorted */
 	size_t regions, room;
 };
 
 struct ip_device {
-	struct ip_device *next;		/* all of the process, under the registry's lock */
-	uint32_t opens;			/* the same */
+	struct ip_device *next; /* all of the process, under the registry's lock */
+	uint32_t opens;		/* the same */
 	char id[32];
 	struct vtpu_chip *chip;
 	struct vtpu_pool *pool;
@@ -355,29 +359,29 @@ struct ip_device {
 	uint64_t hbm_bytes;
 	struct ip_machine machine;
 
-	pthread_mutex_t lock;		/* of all below */
-	pthread_cond_t changed;		/* a fence, a sync object, a command, room in a ring, HBM */
+	pthread_mutex_t lock;	/* of all below */
+	pthread_cond_t changed; /* a fence, a sync object, a command, room in a ring, HBM */
 	struct ip_client *clients;
 	uint32_t nclients;
-	struct vtpu_range reserved, buffers;	/* of HBM */
+	struct vtpu_range reserved, buffers; /* of HBM */
 	uint64_t reserved_bytes;
-	uint64_t clearing;		/* bytes of HBM on their way back */
+	uint64_t clearing; /* bytes of HBM on their way back */
 	uint64_t host_used;
-	uint64_t last_context;		/* of timelines */
+	uint64_t last_context; /* of timelines */
 	struct {
 		void *memory;
 		struct vtpu_sqe *sq;
 		struct vtpu_cqe *cq;
 		_Atomic uint32_t *tail;
 		uint32_t pushed, reaped;
-		struct ip_command *sent;	/* any order */
-		struct ip_command *first, **last;	/* not sent yet */
+		struct ip_command *sent;	  /* any order */
+		struct ip_command *first, **last; /* not sent yet */
 	} admin;
 	struct ip_queue *queue[VTPU_MAX_QUEUES + 1];
 	struct ip_program *program[VTPU_MAX_PROGRAMS + 1];
 	bool context[VTPU_MAX_CONTEXTS + 1];
-	struct ip_space kernel;		/* the driver's own */
-	struct ip_queue *clear;		/* its copy queue */
+	struct ip_space kernel; /* the driver's own */
+	struct ip_queue *clear; /* its copy queue */
 	uint64_t jobs_submitted, jobs_completed, jobs_failed;
 };
 

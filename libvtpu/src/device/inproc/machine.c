@@ -28,7 +28,8 @@ uint64_t ip_now_ns(void)
 
 static struct timespec timespec_of(uint64_t ns)
 {
-	struct timespec ts = { .tv_sec = (time_t)(ns / IP_NS_PER_S), .tv_nsec = (long)(ns % IP_NS_PER_S) };
+	struct timespec ts = { .tv_sec = (time_t)(ns / IP_NS_PER_S),
+			       .tv_nsec = (long)(ns % IP_NS_PER_S) };
 
 	return ts;
 }
@@ -148,7 +149,8 @@ static void host_dma(void *host, struct vtpu_dma *dma)
 		  dma->bytes <= m->region[at].bytes - (dma->addr - m->region[at].start);
 	if (!dma->ok)
 		;
-	else if (dma->bytes == sizeof(uint32_t) && !(dma->addr % sizeof(uint32_t)) && dma->to_system)
+	else if (dma->bytes == sizeof(uint32_t) && !(dma->addr % sizeof(uint32_t)) &&
+		 dma->to_system)
 		/* Completion words and tail words order what was written before them. */
 		__atomic_store_n((uint32_t *)memory, *(uint32_t *)dma->buf, __ATOMIC_RELEASE);
 	else if (dma->bytes == sizeof(uint32_t) && !(dma->addr % sizeof(uint32_t)))
@@ -279,7 +281,9 @@ static void *control_thread(void *arg)
 
 void ip_doorbell(struct ip_device *dev, uint32_t queue)
 {
-	vtpu_chip_write(dev->chip, VTPU_DOORBELL_BASE + (uint64_t)queue * VTPU_DOORBELL_STRIDE + VTPU_DB_RING, 1, 4);
+	vtpu_chip_write(dev->chip,
+			VTPU_DOORBELL_BASE + (uint64_t)queue * VTPU_DOORBELL_STRIDE + VTPU_DB_RING,
+			1, 4);
 }
 
 bool ip_machine_init(struct ip_device *dev)

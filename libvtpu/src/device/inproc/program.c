@@ -64,7 +64,8 @@ static uint32_t image_bases(const uint8_t *image, uint64_t bytes)
 /* ---- Load ----------------------------------------------------------------------- */
 
 /* Put the program into the chip; enum vtpu_hw_status, or a negative errno */
-static int load(struct ip_client *client, struct ip_program *program, uint32_t flags, struct report *report)
+static int load(struct ip_client *client, struct ip_program *program, uint32_t flags,
+		struct report *report)
 {
 	struct ip_device *dev = client->dev;
 	struct ip_command *cmd = ip_command_create(VTPU_ADMIN_PROGRAM_LOAD);
@@ -85,7 +86,8 @@ static void report_copy(const struct vtpu_program_create *arg, struct report *re
 {
 	struct vtpu_load_record *records = (struct vtpu_load_record *)(uintptr_t)arg->records;
 	struct vtpu_load_result *result = (struct vtpu_load_result *)(uintptr_t)arg->result;
-	uint32_t n = report->result.records < VTPU_MAX_RECORDS ? report->result.records : VTPU_MAX_RECORDS;
+	uint32_t n = report->result.records < VTPU_MAX_RECORDS ? report->result.records :
+								 VTPU_MAX_RECORDS;
 
 	if (!records)
 		n = 0;
@@ -98,7 +100,8 @@ static void report_copy(const struct vtpu_program_create *arg, struct report *re
 		*result = report->result;
 }
 
-static int program_place(struct ip_client *client, const struct vtpu_program_create *arg, struct ip_program *program)
+static int program_place(struct ip_client *client, const struct vtpu_program_create *arg,
+			 struct ip_program *program)
 {
 	const void *image = (const void *)(uintptr_t)arg->image;
 	struct ip_device *dev = client->dev;
@@ -108,7 +111,8 @@ static int program_place(struct ip_client *client, const struct vtpu_program_cre
 		id++;
 	if (id > VTPU_MAX_PROGRAMS)
 		return -EBUSY;
-	switch (vtpu_range_alloc(&dev->reserved, program->bytes, VTPU_PAGE_BYTES, &program->image)) {
+	switch (vtpu_range_alloc(&dev->reserved, program->bytes, VTPU_PAGE_BYTES,
+				 &program->image)) {
 	case VTPU_RANGE_OK:
 		break;
 	case VTPU_RANGE_NOMEM:
@@ -131,7 +135,8 @@ int ip_program_create(struct ip_client *client, struct vtpu_program_create *arg)
 	const uint8_t *image;
 	int err;
 
-	if (arg->pad || (arg->flags & ~VTPU_LOAD_FLAGS) || arg->bytes < sizeof(struct vtpu_image_header))
+	if (arg->pad || (arg->flags & ~VTPU_LOAD_FLAGS) ||
+	    arg->bytes < sizeof(struct vtpu_image_header))
 		return -EINVAL;
 	if (arg->bytes > VTPU_MAX_IMAGE_BYTES || arg->max_records > VTPU_MAX_RECORDS)
 		return -E2BIG;

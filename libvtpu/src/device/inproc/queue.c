@@ -97,8 +97,8 @@ static void queue_push(struct ip_queue *q, struct ip_job *job)
 	uint32_t slot = q->pushed & (q->depth - 1);
 
 	memcpy(q->args + (size_t)slot * VTPU_ARG_SLOT_BYTES, job->args, job->args_bytes);
-	vtpu_sqe_fill(&q->sq[slot], job->program ? job->program->id : 0, job->nop ? VTPU_SQE_NOP : 0, q->pushed,
-		      job->args_bytes);
+	vtpu_sqe_fill(&q->sq[slot], job->program ? job->program->id : 0,
+		      job->nop ? VTPU_SQE_NOP : 0, q->pushed, job->args_bytes);
 	q->ring[slot] = job;
 	q->pushed++;
 }
@@ -147,7 +147,8 @@ void ip_queue_enter(struct ip_device *dev, struct ip_queue *q, struct ip_job *jo
 
 /* ---- Out ---------------------------------------------------------------------------- */
 
-static void queue_halt(struct ip_queue *q, const struct ip_job *job, const struct vtpu_cqe *cqe, uint32_t status)
+static void queue_halt(struct ip_queue *q, const struct ip_job *job, const struct vtpu_cqe *cqe,
+		       uint32_t status)
 {
 	q->halted = true;
 	q->state.flags |= status == VTPU_ST_RESET ? VTPU_QUEUE_RESET : VTPU_QUEUE_HALTED;
@@ -232,7 +233,8 @@ static struct ip_queue *queue_alloc(struct ip_device *dev, const struct vtpu_que
 
 	if (!q)
 		return NULL;
-	q->memory_bytes = sq_bytes + cq_bytes + VTPU_PAGE_BYTES + (uint64_t)arg->depth * VTPU_ARG_SLOT_BYTES;
+	q->memory_bytes =
+		sq_bytes + cq_bytes + VTPU_PAGE_BYTES + (uint64_t)arg->depth * VTPU_ARG_SLOT_BYTES;
 	memory = ip_memory_alloc(dev, q->memory_bytes);
 	q->ring = calloc(arg->depth, sizeof(*q->ring));
 	if (!memory || !q->ring) {
@@ -254,8 +256,8 @@ static struct ip_queue *queue_alloc(struct ip_device *dev, const struct vtpu_que
 	return q;
 }
 
-int ip_queue_open(struct ip_device *dev, const struct ip_space *space, const struct vtpu_queue_create *arg,
-		  struct ip_queue **out)
+int ip_queue_open(struct ip_device *dev, const struct ip_space *space,
+		  const struct vtpu_queue_create *arg, struct ip_queue **out)
 {
 	struct ip_command *cmd;
 	struct ip_queue *q;

@@ -11,7 +11,8 @@
 /* A newer caller's longer elements are fine as long as what we do not know is zero. */
 static int element(const struct vtpu_array *array, uint32_t index, void *out, size_t known)
 {
-	const uint8_t *from = (const uint8_t *)(uintptr_t)array->array + (size_t)index * array->stride;
+	const uint8_t *from =
+		(const uint8_t *)(uintptr_t)array->array + (size_t)index * array->stride;
 	size_t i;
 
 	for (i = known; i < array->stride; i++) {
@@ -22,7 +23,8 @@ static int element(const struct vtpu_array *array, uint32_t index, void *out, si
 	return 0;
 }
 
-static int prepare_syncs(struct ip_client *client, struct ip_job *job, const struct vtpu_array *syncs)
+static int prepare_syncs(struct ip_client *client, struct ip_job *job,
+			 const struct vtpu_array *syncs)
 {
 	struct vtpu_sync *signal;
 	uint32_t i;
@@ -114,7 +116,8 @@ static int prepare(struct ip_client *client, const struct ip_queue *q, const str
 	if (program) {
 		program->refs++;
 		job->program = program;
-		err = vtpu_check_args((const void *)job->args, job->args_bytes, program->nbases, program->nscalars);
+		err = vtpu_check_args((const void *)job->args, job->args_bytes, program->nbases,
+				      program->nscalars);
 	}
 	if (!err)
 		err = prepare_syncs(client, job, &from->syncs);
@@ -165,7 +168,8 @@ int ip_submit(struct ip_client *client, struct vtpu_submit *arg)
 	uint32_t i, taken;
 	int err = 0;
 
-	if (arg->flags || arg->pad || !arg->jobs.count || arg->jobs.stride < sizeof(struct vtpu_job))
+	if (arg->flags || arg->pad || !arg->jobs.count ||
+	    arg->jobs.stride < sizeof(struct vtpu_job))
 		return -EINVAL;
 	if (arg->jobs.count > VTPU_MAX_SUBMIT_JOBS)
 		return -E2BIG;

@@ -29,7 +29,8 @@ void ip_syncobj_replace(struct ip_device *dev, struct ip_syncobj *obj, struct ip
 	pthread_cond_broadcast(&dev->changed);
 }
 
-int ip_syncobj_add_point(struct ip_device *dev, struct ip_syncobj *obj, struct ip_fence *fence, uint64_t point)
+int ip_syncobj_add_point(struct ip_device *dev, struct ip_syncobj *obj, struct ip_fence *fence,
+			 uint64_t point)
 {
 	struct ip_fence *link = ip_link_create(dev, obj->fence, fence, point);
 
@@ -67,7 +68,8 @@ static int find_now(struct ip_syncobj *obj, uint64_t point, struct ip_fence **ou
 	return *out ? 0 : -ENOMEM;
 }
 
-int ip_syncobj_fence(struct ip_client *client, uint32_t handle, uint64_t point, struct ip_fence **fence)
+int ip_syncobj_fence(struct ip_client *client, uint32_t handle, uint64_t point,
+		     struct ip_fence **fence)
 {
 	struct ip_syncobj *obj = ip_syncobj_find(client, handle);
 
@@ -133,9 +135,11 @@ static int check_handles(struct ip_client *client, const uint32_t *handles, uint
 }
 
 /* Look at one entry: 1 done, 0 not yet, negative error */
-static int wait_look(struct ip_syncobj *obj, struct ip_fence **found, uint64_t point, uint32_t flags)
+static int wait_look(struct ip_syncobj *obj, struct ip_fence **found, uint64_t point,
+		     uint32_t flags)
 {
-	const uint32_t later = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE;
+	const uint32_t later = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
+			       DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE;
 
 	if (!*found) {
 		int err = find_now(obj, point, found);
@@ -146,8 +150,8 @@ static int wait_look(struct ip_syncobj *obj, struct ip_fence **found, uint64_t p
 	return (flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE) || ip_fence_signalled(*found);
 }
 
-static int syncobj_wait(struct ip_client *client, const uint32_t *handles, const uint64_t *points, uint32_t count,
-			int64_t timeout_nsec, uint32_t flags, uint32_t *first)
+static int syncobj_wait(struct ip_client *client, const uint32_t *handles, const uint64_t *points,
+			uint32_t count, int64_t timeout_nsec, uint32_t flags, uint32_t *first)
 {
 	struct ip_syncobj **obj;
 	struct ip_fence **found;
@@ -205,25 +209,28 @@ static int syncobj_wait(struct ip_client *client, const uint32_t *handles, const
 
 static int binary_wait(struct ip_client *client, struct drm_syncobj_wait *arg)
 {
-	const uint32_t known = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
+	const uint32_t known = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL |
+			       DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
 			       DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE;
 
 	if (arg->flags & ~known)
 		return -EINVAL;
-	return syncobj_wait(client, (const uint32_t *)(uintptr_t)arg->handles, NULL, arg->count_handles,
-			    arg->timeout_nsec, arg->flags, &arg->first_signaled);
+	return syncobj_wait(client, (const uint32_t *)(uintptr_t)arg->handles, NULL,
+			    arg->count_handles, arg->timeout_nsec, arg->flags,
+			    &arg->first_signaled);
 }
 
 static int timeline_wait(struct ip_client *client, struct drm_syncobj_timeline_wait *arg)
 {
-	const uint32_t known = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
-			       DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE;
+	const uint32_t known =
+		DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
+		DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE;
 
 	if (arg->flags & ~known)
 		return -EINVAL;
 	return syncobj_wait(client, (const uint32_t *)(uintptr_t)arg->handles,
-			    (const uint64_t *)(uintptr_t)arg->points, arg->count_handles, arg->timeout_nsec,
-			    arg->flags, &arg->first_signaled);
+			    (const uint64_t *)(uintptr_t)arg->points, arg->count_handles,
+			    arg->timeout_nsec, arg->flags, &arg->first_signaled);
 }
 
 /* Common beginning of reset, signal and query */

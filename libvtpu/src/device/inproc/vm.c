@@ -30,7 +30,8 @@ static __u64 pt_alloc(void *arg)
 	struct ip_device *dev = arg;
 	uint64_t table;
 
-	if (vtpu_range_alloc(&dev->reserved, VTPU_PAGE_BYTES, VTPU_PAGE_BYTES, &table) != VTPU_RANGE_OK)
+	if (vtpu_range_alloc(&dev->reserved, VTPU_PAGE_BYTES, VTPU_PAGE_BYTES, &table) !=
+	    VTPU_RANGE_OK)
 		return 0;
 	memset(dev->hbm + table, 0, VTPU_PAGE_BYTES);
 	return table;
@@ -111,14 +112,16 @@ void ip_space_destroy(struct ip_device *dev, struct ip_space *space)
 
 int ip_space_map_all(struct ip_device *dev, struct ip_space *space)
 {
-	__u64 done = vtpu_pt_map(&pt_ops, dev, space->root, VTPU_VA_KERNEL_START, 0, dev->hbm_bytes, VTPU_PTE_WRITE);
+	__u64 done = vtpu_pt_map(&pt_ops, dev, space->root, VTPU_VA_KERNEL_START, 0, dev->hbm_bytes,
+				 VTPU_PTE_WRITE);
 
 	return done == dev->hbm_bytes ? 0 : -ENOSPC;
 }
 
 /* ---- Map ------------------------------------------------------------------------ */
 
-static int space_map(struct ip_device *dev, struct ip_space *space, struct ip_bo *bo, const struct vtpu_bind_op *op)
+static int space_map(struct ip_device *dev, struct ip_space *space, struct ip_bo *bo,
+		     const struct vtpu_bind_op *op)
 {
 	const __u64 flags = (op->flags & VTPU_BIND_READONLY ? 0 : VTPU_PTE_WRITE) |
 			    (bo->region == VTPU_REGION_HOST ? VTPU_PTE_SYSTEM : 0);
@@ -164,7 +167,8 @@ static void invalidated(struct ip_device *dev, struct ip_command *cmd)
 }
 
 /* Cut the mapping at @at in two at @va, inside it; the second part comes next. */
-static int mapping_cut(struct ip_device *dev, struct ip_space *space, struct ip_mapping *mapping, uint64_t va)
+static int mapping_cut(struct ip_device *dev, struct ip_space *space, struct ip_mapping *mapping,
+		       uint64_t va)
 {
 	struct ip_mapping *rest = calloc(1, sizeof(*rest));
 
