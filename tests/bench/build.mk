@@ -9,3 +9,7 @@ BENCH += tests/bench/latency.sh tests/bench/copy.sh
 $(eval $(call program,tests/bench/bench_load,tests/bench/bench_load.c,libmodel.a))
 $(eval $(call program,tests/bench/bench_model,tests/bench/bench_model.c,libmodel.a))
 BENCH += build/tests/bench/bench_load build/tests/bench/bench_model
+
+# The executor and its kernels against OpenBLAS
+$(eval $(call program,tests/bench/bench_matmul,tests/bench/bench_matmul.c,libmodel.a -lopenblas))
+BENCH += build/tests/bench/bench_matmul
