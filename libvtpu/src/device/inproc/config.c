@@ -12,12 +12,12 @@
 #define MAX_OPTIONS 512
 
 /* Fields of the geometry that preset "custom" may set, under their own names */
+/* clang-format off */
 #define CUSTOM_FIELDS(X) \
-	X(clock_khz) \
-	X(mxu_per_core) \
-	X(mxu_dim) X(mxu_rows_q8) X(lanes) X(sublanes) X(valu_slots) X(semaphores) X(vmem_bytes) \
-		X(smem_bytes) X(dma_setup) X(hbm_q16) X(hbm_latency) X(pcie_q16) X(pcie_latency) \
-			X(ici_q16) X(ici_hop) X(ici_links) X(matmul_passes_f32) X(max_instances)
+	X(clock_khz) X(mxu_per_core) X(mxu_dim) X(mxu_rows_q8) X(lanes) X(sublanes) X(valu_slots) \
+	X(semaphores) X(vmem_bytes) X(smem_bytes) X(dma_setup) X(hbm_q16) X(hbm_latency) X(pcie_q16) \
+	X(pcie_latency) X(ici_q16) X(ici_hop) X(ici_links) X(matmul_passes_f32) X(max_instances)
+/* clang-format on */
 
 /* A number with K, M or G behind it, within the type of its field */
 static enum vtpu_status parse_number(const char *key, const char *value, uint64_t max,
