@@ -14,3 +14,5 @@ $(eval $(call test,tests/unit/test_reports,tests/unit/test_reports.c,libvtpu.a l
 $(eval $(call test,tests/unit/test_numerics,tests/unit/test_numerics.c,libmodel.a))
 $(eval $(call test,tests/unit/test_ref_bounds,tests/unit/test_ref_bounds.c tests/reference/ref_ops.c,libmodel.a))
 $(eval $(call test,tests/unit/test_ops,tests/unit/test_ops.c,libvtpu.a libmodel.a -ldrm -lnuma))
+CHECK_HOST_VM += tests/unit/vtpu-asm.sh
+CHECK_DEPS += build/bin/vtpu-asm
