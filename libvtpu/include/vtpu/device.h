@@ -302,7 +302,10 @@ VTPU_API enum vtpu_status vtpu_stream_create(struct vtpu_device *device,
 					     const struct vtpu_stream_options *options,
 					     struct vtpu_stream **stream);
 
-/** Give a stream back. Its jobs go on to their ends. */
+/**
+ * Give a stream back. Its jobs go on to their ends: whoever gives back the last of the
+ * stream and its events waits for that.
+ */
 VTPU_API void vtpu_stream_destroy(struct vtpu_stream *stream);
 
 /**
