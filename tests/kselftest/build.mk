@@ -12,7 +12,17 @@ $(patsubst %,build/obj/tests/kselftest/%.o,$(KSELFTESTS)): | $(KST_HEADERS)/ksel
 $(KST_HEADERS)/kselftest_harness.h: | build/.deps
 	$(Q)scripts/guest-kernel.sh source
 
-kselftests: $(KSELFTESTS:%=build/kselftest/vtpu/%) build/kselftest/kselftest/runner.sh ## The kernel's self-tests
+KST_FILES := build/kselftest/kselftest/runner.sh build/kselftest/vtpu/settings
 build/kselftest/kselftest/runner.sh: | $(KST_HEADERS)/kselftest_harness.h
 	$(Q)mkdir -p $(@D) && cp $(KST_HEADERS)/kselftest/{runner.sh,prefix.pl} $(@D)
+build/kselftest/vtpu/settings: tests/kselftest/settings
+	$(Q)mkdir -p $(@D) && cp $< $@
+
+kselftests: $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES) ## The kernel's self-tests
 .PHONY: kselftests
+
+CHECK_DEPS += $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES)
+CHECK_VM += tests/kselftest/run.sh
+TIMEOUT_tests/kselftest/run.sh := 600
+CHECK_HOST_VM += tests/vm/recovery.sh
+TIMEOUT_tests/vm/recovery.sh := 300

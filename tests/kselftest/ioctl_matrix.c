@@ -53,7 +53,7 @@ FIXTURE_TEARDOWN(matrix)
 }
 
 /* The refusal, and that it hurt nobody. */
-static void check(struct __test_metadata *const _metadata, FIXTURE_DATA(matrix) *self,
+static void check(struct __test_metadata *const _metadata, FIXTURE_DATA(matrix) * self,
 		  const char *name, int got, int want)
 {
 	EXPECT_EQ(want, got)
@@ -75,13 +75,13 @@ static void check(struct __test_metadata *const _metadata, FIXTURE_DATA(matrix) 
 	}
 }
 
-#define TRY(name, want, request, type, ...)                                                        \
-	check(_metadata, self, name,                                                               \
+#define TRY(name, want, request, type, ...) \
+	check(_metadata, self, name, \
 	      kst_ioctl(self->me.fd, request, &(struct type){ __VA_ARGS__ }), want)
 
 TEST_F_TIMEOUT(matrix, dev_query, 120)
 {
-#define QUERY(name, want, ...)                                                                     \
+#define QUERY(name, want, ...) \
 	TRY("query: " name, want, DRM_IOCTL_VTPU_DEV_QUERY, vtpu_dev_query, __VA_ARGS__)
 	uint64_t answer[32];
 
@@ -103,7 +103,7 @@ TEST_F_TIMEOUT(matrix, dev_query, 120)
 
 TEST_F_TIMEOUT(matrix, bo_create, 120)
 {
-#define CREATE(name, want, ...)                                                                    \
+#define CREATE(name, want, ...) \
 	TRY("bo_create: " name, want, DRM_IOCTL_VTPU_BO_CREATE, vtpu_bo_create, __VA_ARGS__)
 	CREATE("size zero", -EINVAL, .size = 0);
 	CREATE("largest size, HBM", -ENOSPC, .size = ~0ULL);
@@ -120,11 +120,11 @@ TEST_F_TIMEOUT(matrix, bo_create, 120)
 
 TEST_F_TIMEOUT(matrix, bo_handles, 120)
 {
-#define INFO(name, want, ...)                                                                      \
+#define INFO(name, want, ...) \
 	TRY("bo_info: " name, want, DRM_IOCTL_VTPU_BO_INFO, vtpu_bo_info, __VA_ARGS__)
-#define WAIT(name, want, ...)                                                                      \
+#define WAIT(name, want, ...) \
 	TRY("bo_wait: " name, want, DRM_IOCTL_VTPU_BO_WAIT, vtpu_bo_wait, __VA_ARGS__)
-#define LABEL(name, want, ...)                                                                     \
+#define LABEL(name, want, ...) \
 	TRY("label: " name, want, DRM_IOCTL_VTPU_BO_SET_LABEL, vtpu_bo_set_label, __VA_ARGS__)
 	char longest[VTPU_MAX_LABEL + 1];
 	uint32_t closed;
@@ -153,12 +153,12 @@ TEST_F_TIMEOUT(matrix, bo_handles, 120)
 
 TEST_F_TIMEOUT(matrix, vm_bind, 240)
 {
-#define BIND(name, want, ...)                                                                      \
+#define BIND(name, want, ...) \
 	TRY("bind: " name, want, DRM_IOCTL_VTPU_VM_BIND, vtpu_vm_bind, __VA_ARGS__)
-#define ONE(name, want, ...)                                                                       \
-	BIND(name, want,                                                                           \
-	     .ops = { .stride = sizeof(struct vtpu_bind_op),                                       \
-		      .count = 1,                                                                  \
+#define ONE(name, want, ...) \
+	BIND(name, want, \
+	     .ops = { .stride = sizeof(struct vtpu_bind_op), \
+		      .count = 1, \
 		      .array = (uintptr_t) & (struct vtpu_bind_op){ __VA_ARGS__ } })
 #define MAP	 .op = VTPU_BIND_MAP, .handle = self->hbm
 #define MAP_HOST .op = VTPU_BIND_MAP, .handle = self->host
@@ -212,14 +212,14 @@ TEST_F_TIMEOUT(matrix, vm_bind, 240)
 
 TEST_F_TIMEOUT(matrix, program, 240)
 {
-#define LOAD(name, want, ...)                                                                      \
-	TRY("program: " name, want, DRM_IOCTL_VTPU_PROGRAM_CREATE, vtpu_program_create,            \
+#define LOAD(name, want, ...) \
+	TRY("program: " name, want, DRM_IOCTL_VTPU_PROGRAM_CREATE, vtpu_program_create, \
 	    .image = (uintptr_t)image, .bytes = bytes, __VA_ARGS__)
-#define DESTROY(name, want, ...)                                                                   \
-	TRY("program_destroy: " name, want, DRM_IOCTL_VTPU_PROGRAM_DESTROY, vtpu_program_destroy,  \
+#define DESTROY(name, want, ...) \
+	TRY("program_destroy: " name, want, DRM_IOCTL_VTPU_PROGRAM_DESTROY, vtpu_program_destroy, \
 	    __VA_ARGS__)
-#define PINFO(name, want, ...)                                                                     \
-	TRY("program_info: " name, want, DRM_IOCTL_VTPU_PROGRAM_INFO, vtpu_program_info,           \
+#define PINFO(name, want, ...) \
+	TRY("program_info: " name, want, DRM_IOCTL_VTPU_PROGRAM_INFO, vtpu_program_info, \
 	    __VA_ARGS__)
 	size_t bytes;
 	uint8_t *image = kst_image(&bytes);
@@ -264,12 +264,12 @@ TEST_F_TIMEOUT(matrix, program, 240)
 
 TEST_F_TIMEOUT(matrix, queue, 240)
 {
-#define QUEUE(name, want, ...)                                                                     \
+#define QUEUE(name, want, ...) \
 	TRY("queue: " name, want, DRM_IOCTL_VTPU_QUEUE_CREATE, vtpu_queue_create, __VA_ARGS__)
-#define QDESTROY(name, want, ...)                                                                  \
-	TRY("queue_destroy: " name, want, DRM_IOCTL_VTPU_QUEUE_DESTROY, vtpu_queue_destroy,        \
+#define QDESTROY(name, want, ...) \
+	TRY("queue_destroy: " name, want, DRM_IOCTL_VTPU_QUEUE_DESTROY, vtpu_queue_destroy, \
 	    __VA_ARGS__)
-#define STATE(name, want, ...)                                                                     \
+#define STATE(name, want, ...) \
 	TRY("queue_state: " name, want, DRM_IOCTL_VTPU_QUEUE_STATE, vtpu_queue_state, __VA_ARGS__)
 	uint32_t id;
 
@@ -301,7 +301,7 @@ TEST_F_TIMEOUT(matrix, queue, 240)
 
 TEST_F_TIMEOUT(matrix, submit, 240)
 {
-#define SUBMIT(name, want, ...)                                                                    \
+#define SUBMIT(name, want, ...) \
 	TRY("submit: " name, want, DRM_IOCTL_VTPU_SUBMIT, vtpu_submit, __VA_ARGS__)
 	struct vtpu_job job = { .program = self->me.program };
 	struct {
@@ -312,7 +312,7 @@ TEST_F_TIMEOUT(matrix, submit, 240)
 
 	ASSERT_EQ(0, kst_queue(self->me.fd, VTPU_QUEUE_COMPUTE, 0, &gone));
 	ASSERT_EQ(0, kst_queue_destroy(self->me.fd, gone));
-#define JOBS .jobs = { .stride = sizeof(job), .count = 1, .array = (uintptr_t) & job }
+#define JOBS .jobs = { .stride = sizeof(job), .count = 1, .array = (uintptr_t)&job }
 	SUBMIT("flags", -EINVAL, .queue = self->me.queue, .flags = 1, JOBS);
 	SUBMIT("pad", -EINVAL, .queue = self->me.queue, .pad = 1, JOBS);
 	SUBMIT("no jobs", -EINVAL, .queue = self->me.queue, .jobs = { .stride = 80 });
@@ -340,16 +340,16 @@ TEST_F_TIMEOUT(matrix, job, 240)
 	struct vtpu_copy_desc desc = kst_fill(VA, 4096, 0);
 	const struct vtpu_job good = kst_job(self->me.program, args, bytes, &sync, 1);
 
-#define JOB(name, want, change)                                                                    \
-	do {                                                                                       \
-		struct vtpu_job job = good;                                                        \
-		change;                                                                            \
-		check(_metadata, self, "job: " name,                                               \
-		      kst_submit(self->me.fd, self->me.queue, &job, 1, NULL), want);               \
+#define JOB(name, want, change) \
+	do { \
+		struct vtpu_job job = good; \
+		change; \
+		check(_metadata, self, "job: " name, \
+		      kst_submit(self->me.fd, self->me.queue, &job, 1, NULL), want); \
 	} while (0)
-#define SYNC(name, want, change)                                                                   \
-	JOB("sync " name, want, sync = (struct vtpu_sync){ 0 }; sync.handle = self->sync;          \
-	    change; job.syncs.count = 1)
+#define SYNC(name, want, change) \
+	JOB("sync " name, want, sync = (struct vtpu_sync){ 0 }; sync.handle = self->sync; change; \
+	    job.syncs.count = 1)
 	JOB("flags", -EINVAL, job.flags = ~VTPU_JOB_FLAGS);
 	JOB("pad", -EINVAL, job.pad = 1);
 	JOB("second pad", -EINVAL, job.pad2 = 1);
@@ -380,8 +380,7 @@ TEST_F_TIMEOUT(matrix, job, 240)
 	SYNC("point 0 of a timeline", -EINVAL, sync.flags = VTPU_SYNC_TIMELINE);
 	SYNC("point of what has none", -EINVAL, sync.point = 1);
 	SYNC("wait for nothing", -EINVAL, );
-	SYNC("wait for a point to come", -EINVAL, sync.flags = VTPU_SYNC_TIMELINE;
-	     sync.point = 7);
+	SYNC("wait for a point to come", -EINVAL, sync.flags = VTPU_SYNC_TIMELINE; sync.point = 7);
 	sync = (struct vtpu_sync){ .flags = VTPU_SYNC_SIGNAL, .handle = self->sync };
 	JOB("too many buffers", -E2BIG, job.bos.count = VTPU_MAX_JOB_BOS + 1; job.bos.stride = 8);
 	JOB("buffers too short", -EINVAL, job.bos.count = 1; job.bos.stride = 7);
@@ -408,12 +407,12 @@ TEST_F_TIMEOUT(matrix, job, 240)
 
 	struct vtpu_job copy = kst_job(0, &desc, sizeof(desc), NULL, 0);
 
-#define COPY(name, want, change)                                                                   \
-	do {                                                                                       \
-		struct vtpu_job job = copy;                                                        \
-		change;                                                                            \
-		check(_metadata, self, "copy: " name,                                              \
-		      kst_submit(self->me.fd, self->copy, &job, 1, NULL), want);                   \
+#define COPY(name, want, change) \
+	do { \
+		struct vtpu_job job = copy; \
+		change; \
+		check(_metadata, self, "copy: " name, \
+		      kst_submit(self->me.fd, self->copy, &job, 1, NULL), want); \
 	} while (0)
 	COPY("program", -EINVAL, job.program = self->me.program);
 	COPY("half a descriptor", -EINVAL, job.args_size = 32);
@@ -426,11 +425,11 @@ TEST_F_TIMEOUT(matrix, no_such_ioctl, 60)
 	char arg[256] = { 0 };
 
 	for (unsigned int nr = 0; nr < 0x60; nr++) {
-		if (nr <= DRM_VTPU_SUBMIT || (nr >= DRM_VTPU_BO_SET_LABEL && nr != 0x0d &&
-					       nr <= DRM_VTPU_PROGRAM_INFO))
+		if (nr <= DRM_VTPU_SUBMIT ||
+		    (nr >= DRM_VTPU_BO_SET_LABEL && nr != 0x0d && nr <= DRM_VTPU_PROGRAM_INFO))
 			continue;
-		EXPECT_EQ(-EINVAL, kst_ioctl(self->me.fd,
-					     DRM_IOWR(DRM_COMMAND_BASE + nr, uint64_t), arg));
+		EXPECT_EQ(-EINVAL,
+			  kst_ioctl(self->me.fd, DRM_IOWR(DRM_COMMAND_BASE + nr, uint64_t), arg));
 	}
 	check(_metadata, self, "no such ioctl", 0, 0);
 }
@@ -464,8 +463,8 @@ TEST_F_TIMEOUT(matrix, device_faults, 240)
 		uint32_t queue;
 
 		ASSERT_EQ(0, kst_queue(self->me.fd, VTPU_QUEUE_COMPUTE, 2, &queue));
-		job = kst_job(self->me.program, args,
-			      kst_args(args, fault[i].in, fault[i].out), NULL, 0);
+		job = kst_job(self->me.program, args, kst_args(args, fault[i].in, fault[i].out),
+			      NULL, 0);
 		job.tag = 0x1000 + i;
 		check(_metadata, self, fault[i].name, kst_run(self->me.fd, queue, &job),
 		      fault[i].want);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -284,6 +286,31 @@ int kst_run(int fd, uint32_t queue, struct vtpu_job *job)
 	return ret;
 }
 
+/* ---- The module ---- */
+
+int kst_module_load(const char *parameters)
+{
+	const char *path = getenv("KST_MODULE") ?: "build/vtpu.ko";
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+
+	kst_need(fd < 0, path);
+	ret = syscall(SYS_finit_module, fd, parameters, 0) ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+int kst_module_unload(void)
+{
+	for (int i = 0; i < 200; i++) {
+		if (!syscall(SYS_delete_module, "vtpu", O_NONBLOCK))
+			return 0;
+		if (errno != EAGAIN && errno != EWOULDBLOCK)
+			return -errno;
+		kst_sleep_ms(20);
+	}
+	return -EAGAIN;
+}
+
 /* ---- The kernel's log ---- */
 
 int kst_log(void)
@@ -306,8 +333,8 @@ static bool holds_one(const char *line, const char *const *words)
 int kst_log_bad(int log, const char *const *allowed)
 {
 	static const char *const ours[] = {
-		"vtpu",	     "drm",    "WARNING", "BUG",       "Oops",	      "Call Trace",
-		"INFO: task", "refcount", "list_",  "gpu_sched", "soft lockup", NULL,
+		"vtpu",	      "drm",	  "WARNING", "BUG",	  "Oops",	 "Call Trace",
+		"INFO: task", "refcount", "list_",   "gpu_sched", "soft lockup", NULL,
 	};
 	char line[2048];
 	ssize_t n;

@@ -55,8 +55,8 @@ int kst_state(int fd, uint32_t queue, struct vtpu_queue_state *state);
 /** kst_submit() - @count jobs at once; *@done may be NULL */
 int kst_submit(int fd, uint32_t queue, const struct vtpu_job *job, uint32_t count, uint32_t *done);
 /** kst_job() - a job from its parts; @sync may be NULL */
-struct vtpu_job kst_job(uint32_t program, const void *args, uint32_t bytes, const struct vtpu_sync *sync,
-			uint32_t nsync);
+struct vtpu_job kst_job(uint32_t program, const void *args, uint32_t bytes,
+			const struct vtpu_sync *sync, uint32_t nsync);
 /** kst_copy() - descriptor: @bytes from @src to @dst */
 struct vtpu_copy_desc kst_copy(uint64_t dst, uint64_t src, uint32_t bytes);
 /** kst_fill() - descriptor: @bytes of @pattern */
@@ -114,7 +114,15 @@ struct kst_slow {
 /** kst_slow() - set it up on an open file; the queue has @depth entries */
 void kst_slow(struct kst_slow *s, int fd, uint32_t depth);
 /** kst_slow_job() - such a job */
-struct vtpu_job kst_slow_job(const struct kst_slow *s, const struct vtpu_sync *sync, uint32_t nsync);
+struct vtpu_job kst_slow_job(const struct kst_slow *s, const struct vtpu_sync *sync,
+			     uint32_t nsync);
+
+/* ---- The module ---- */
+
+/** kst_module_load() - load vtpu.ko, whose path is in KST_MODULE (default build/vtpu.ko) */
+int kst_module_load(const char *parameters);
+/** kst_module_unload() - unload it; waits a moment for what is released behind a close */
+int kst_module_unload(void);
 
 /* ---- The kernel's log ---- */
 

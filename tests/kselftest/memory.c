@@ -43,7 +43,7 @@ FIXTURE_TEARDOWN(memory)
 	close(self->log);
 }
 
-static int copy_one(FIXTURE_DATA(memory) *self, struct vtpu_copy_desc desc)
+static int copy_one(FIXTURE_DATA(memory) * self, struct vtpu_copy_desc desc)
 {
 	struct vtpu_job job = kst_job(0, &desc, sizeof(desc), NULL, 0);
 
@@ -77,14 +77,14 @@ TEST_F(memory, mmap_edges)
 		offset = offset_of(self->me.fd, i ? host : hbm);
 		ASSERT_NE(0, offset);
 		/* Too long, beside it, of another file, private and writable: no. */
-		EXPECT_EQ(MAP_FAILED, map_raw(self->me.fd, 3 * LARGE + 4096, PROT_READ, MAP_SHARED,
-					      offset));
+		EXPECT_EQ(MAP_FAILED,
+			  map_raw(self->me.fd, 3 * LARGE + 4096, PROT_READ, MAP_SHARED, offset));
 		EXPECT_EQ(EINVAL, errno);
 		EXPECT_EQ(MAP_FAILED, map_raw(self->me.fd, 4096, PROT_READ, MAP_SHARED, 0));
 		EXPECT_EQ(MAP_FAILED, map_raw(self->other.fd, 4096, PROT_READ, MAP_SHARED, offset));
 		EXPECT_EQ(EACCES, errno);
-		EXPECT_EQ(MAP_FAILED, map_raw(self->me.fd, 4096, PROT_READ | PROT_WRITE,
-					      MAP_PRIVATE, offset));
+		EXPECT_EQ(MAP_FAILED,
+			  map_raw(self->me.fd, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, offset));
 		/* A part in the middle is the same memory as the whole. */
 		map = map_raw(self->me.fd, 3 * LARGE, PROT_READ | PROT_WRITE, MAP_SHARED, offset);
 		ASSERT_NE(MAP_FAILED, (void *)map);
@@ -120,7 +120,8 @@ TEST_F(memory, mmap_edges)
 /* What one client leaves behind, the next never sees. */
 TEST_F_TIMEOUT(memory, clean_when_new, 120)
 {
-	static const uint64_t sizes[] = { 4096, 65536, LARGE - 4096, LARGE, 3 * LARGE + 4096, 32 * LARGE };
+	static const uint64_t sizes[] = { 4096,	     65536, LARGE - 4096, LARGE, 3 * LARGE + 4096,
+					  32 * LARGE };
 
 	for (int round = 0; round < 3; round++) {
 		for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -168,13 +169,13 @@ TEST_F_TIMEOUT(memory, partial_unmaps, 240)
 	static const struct {
 		uint64_t start, bytes;
 	} cut[] = {
-		{ 0, 6 * LARGE / 2 },	 /* exact */
-		{ 0, 4096 },		 /* head, a page */
-		{ 0, LARGE },		 /* head, a large page */
+		{ 0, 6 * LARGE / 2 },	    /* exact */
+		{ 0, 4096 },		    /* head, a page */
+		{ 0, LARGE },		    /* head, a large page */
 		{ 3 * LARGE - 4096, 4096 }, /* tail */
-		{ LARGE, LARGE },	 /* middle, aligned */
-		{ LARGE + 4096, 4096 },	 /* middle of a large page */
-		{ LARGE - 4096, 8192 },	 /* across a large page's border */
+		{ LARGE, LARGE },	    /* middle, aligned */
+		{ LARGE + 4096, 4096 },	    /* middle of a large page */
+		{ LARGE - 4096, 8192 },	    /* across a large page's border */
 		{ 4096, 3 * LARGE - 8192 }, /* all but the ends */
 	};
 	uint32_t bo, probe;
@@ -182,8 +183,12 @@ TEST_F_TIMEOUT(memory, partial_unmaps, 240)
 	ASSERT_EQ(0, kst_bo(self->me.fd, 3 * LARGE, VTPU_REGION_HBM, 0, &bo));
 	for (unsigned int i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
 		uint64_t end = cut[i].start + cut[i].bytes;
-		const uint64_t at[] = { 0, cut[i].start ? cut[i].start - 4096 : 0, cut[i].start,
-					end - 4096, end, 3 * LARGE - 4096 };
+		const uint64_t at[] = { 0,
+					cut[i].start ? cut[i].start - 4096 : 0,
+					cut[i].start,
+					end - 4096,
+					end,
+					3 * LARGE - 4096 };
 
 		ASSERT_EQ(0, kst_map(self->me.fd, bo, 0, VA, 3 * LARGE, 0));
 		ASSERT_EQ(0, kst_unmap(self->me.fd, VA + cut[i].start, cut[i].bytes));
@@ -244,16 +249,16 @@ static uint8_t *last_page(void)
 
 TEST_F(memory, structs_at_the_end)
 {
-#define AT_END(type, nr, value)                                                                    \
-	do {                                                                                       \
-		struct type *arg = (void *)(page + 4096 - sizeof(*arg));                           \
-		int want, got;                                                                     \
-                                                                                                   \
-		*arg = value;                                                                      \
-		want = kst_ioctl(self->me.fd, nr, arg);                                            \
-		got = kst_ioctl(self->me.fd, nr, &value);                                          \
-		EXPECT_NE(-EFAULT, want);                                                          \
-		EXPECT_EQ(want, got);                                                              \
+#define AT_END(type, nr, value) \
+	do { \
+		struct type *arg = (void *)(page + 4096 - sizeof(*arg)); \
+		int want, got; \
+\
+		*arg = value; \
+		want = kst_ioctl(self->me.fd, nr, arg); \
+		got = kst_ioctl(self->me.fd, nr, &value); \
+		EXPECT_NE(-EFAULT, want); \
+		EXPECT_EQ(want, got); \
 	} while (0)
 	uint8_t *page = last_page();
 	struct vtpu_dev_query query = { 0 };

@@ -64,7 +64,9 @@ TEST_F(queue, halts)
 	ASSERT_EQ(0, kst_submit(self->me.fd, queue, job, 8, NULL));
 	for (int i = 0; i < 8; i++) {
 		ASSERT_EQ(0, kst_wait(self->me.fd, sync[i].handle, 0, 5 * KST_SECOND, 0));
-		EXPECT_EQ(i < 3 ? 0 : i == 3 ? -EFAULT : -ECANCELED,
+		EXPECT_EQ(i < 3	 ? 0 :
+			  i == 3 ? -EFAULT :
+				   -ECANCELED,
 			  kst_error(self->me.fd, sync[i].handle));
 		EXPECT_EQ(i < 3 ? i + 1 : 0, data[i * 1024]);
 	}

@@ -2,8 +2,7 @@
 /*
  * quota.c - limits of a file and of a user, and that both come back.
  *
- * Expects the module with file_quota=67108864,67108864,4,4,64,16 and user_quota=100663296,100663296,6,6,96,24
- * (HBM bytes, host bytes, queues, programs, instructions, jobs).
+ * Loads the module with limits of its own; vtpu.ko as in kst_module_load().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +14,10 @@
 #include "kst.h"
 
 #define MIB (1ULL << 20)
+/* HBM bytes, host bytes, queues, programs, instructions, jobs */
+#define LIMITS \
+	"file_quota=67108864,67108864,4,4,64,16 " \
+	"user_quota=100663296,100663296,6,6,96,24"
 
 static struct vtpu_query_quota quota_of(int fd, uint32_t what)
 {
@@ -30,7 +33,7 @@ static struct vtpu_query_quota quota_of(int fd, uint32_t what)
 	return quota;
 }
 
-/* What the test before has closed is given back behind its back. */
+/* What has ended is given back a moment later. */
 static bool settles(int fd, uint32_t what)
 {
 	for (int i = 0; i < 250; i++) {
@@ -48,11 +51,11 @@ FIXTURE(quota)
 
 FIXTURE_SETUP(quota)
 {
+	kst_need(kst_module_unload(), "unloading the driver");
+	kst_need(kst_module_load(LIMITS), "loading the driver");
 	self->fd = kst_open();
 	self->second = kst_open();
 	self->log = kst_log();
-	for (uint32_t what = 0; what < VTPU_QUOTAS; what++)
-		EXPECT_TRUE(settles(self->fd, what));
 }
 
 FIXTURE_TEARDOWN(quota)
@@ -61,6 +64,8 @@ FIXTURE_TEARDOWN(quota)
 	close(self->second);
 	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
 	close(self->log);
+	EXPECT_EQ(0, kst_module_unload());
+	EXPECT_EQ(0, kst_module_load(""));
 }
 
 TEST_F(quota, shown)
@@ -75,8 +80,9 @@ TEST_F(quota, shown)
 TEST_F(quota, memory)
 {
 	for (uint32_t region = VTPU_REGION_HBM; region <= VTPU_REGION_HOST; region++) {
-		uint32_t a, b, c, what = region == VTPU_REGION_HBM ? VTPU_QUOTA_HBM_BYTES :
-								      VTPU_QUOTA_HOST_BYTES;
+		uint32_t a, b, c,
+			what = region == VTPU_REGION_HBM ? VTPU_QUOTA_HBM_BYTES :
+							   VTPU_QUOTA_HOST_BYTES;
 
 		ASSERT_EQ(0, kst_bo(self->fd, 48 * MIB, region, 0, &a));
 		EXPECT_EQ(-EDQUOT, kst_bo(self->fd, 17 * MIB, region, 0, &b));
@@ -86,7 +92,6 @@ TEST_F(quota, memory)
 		EXPECT_EQ(-EDQUOT, kst_bo(self->second, 33 * MIB, region, 0, &c));
 		ASSERT_EQ(0, kst_bo(self->second, 32 * MIB, region, 0, &c));
 		EXPECT_EQ(96 * MIB, quota_of(self->fd, what).user_used);
-		/* Another user has its own. */
 		ASSERT_EQ(0, kst_close(self->fd, a));
 		ASSERT_EQ(0, kst_close(self->fd, b));
 		ASSERT_EQ(0, kst_close(self->second, c));

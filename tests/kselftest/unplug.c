@@ -190,30 +190,6 @@ TEST_F_TIMEOUT(unplug, again_and_again, 240)
 	}
 }
 
-static int load_module(void)
-{
-	const char *path = getenv("KST_MODULE") ?: "build/vtpu.ko";
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
-
-	kst_need(fd < 0, path);
-	ret = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
-/* Releases run behind; what they hold keeps the module for a moment. */
-static int unload_module(void)
-{
-	for (int i = 0; i < 200; i++) {
-		if (!syscall(SYS_delete_module, "vtpu", O_NONBLOCK))
-			return 0;
-		if (errno != EAGAIN && errno != EWOULDBLOCK)
-			return -errno;
-		kst_sleep_ms(20);
-	}
-	return -EAGAIN;
-}
-
 TEST_F_TIMEOUT(unplug, module_comes_and_goes, 240)
 {
 	for (int i = 0; i < TIMES; i++) {
@@ -223,8 +199,8 @@ TEST_F_TIMEOUT(unplug, module_comes_and_goes, 240)
 		EXPECT_TRUE(kst_answer(&c));
 		EXPECT_EQ(-1, syscall(SYS_delete_module, "vtpu", O_NONBLOCK));
 		kst_client_close(&c);
-		ASSERT_EQ(0, unload_module());
-		ASSERT_EQ(0, load_module());
+		ASSERT_EQ(0, kst_module_unload());
+		ASSERT_EQ(0, kst_module_load(""));
 	}
 }
 
@@ -254,8 +230,8 @@ TEST_F_TIMEOUT(unplug, fence_outlives_device, 120)
 	EXPECT_EQ(1, info.status);
 	EXPECT_EQ(0, strncmp(fence.obj_name, "vtpu-q", 6));
 	close(file.fd);
-	ASSERT_EQ(0, unload_module());
-	ASSERT_EQ(0, load_module());
+	ASSERT_EQ(0, kst_module_unload());
+	ASSERT_EQ(0, kst_module_load(""));
 }
 
 /* Readers of sysfs while the device comes and goes. */

@@ -1,0 +1,11 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# vm: --host-root --hbm 1G
+# The kselftest programs under the kernel's own runner, except recovery, which needs the host (tests/vm/recovery.sh).
+BASE_DIR=$PWD/build/kselftest
+KST_MODULE=$PWD/build/vtpu.ko
+export BASE_DIR KST_MODULE
+cd "$BASE_DIR/vtpu" || exit 1
+# The runner opens /dev/stdout again for each program, which only a pipe allows.
+# shellcheck source=/dev/null
+(. "$BASE_DIR/kselftest/runner.sh" && run_many ioctl_matrix memory queue syncobj quota unplug) | cat
