@@ -6,7 +6,13 @@
 #include "epilogue.h"
 
 /* Working blocks; 0 belongs to the packing of B between two calls. */
-enum { VALUE = 0, OPERAND = 1, TEMP = 2, ZERO = 3, IMM = 4 };
+enum {
+	VALUE = 0,
+	OPERAND = 1,
+	TEMP = 2,
+	ZERO = 3,
+	IMM = 4
+};
 
 static unsigned int args_of(unsigned int op)
 {
@@ -48,13 +54,15 @@ void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struc
 			continue;
 		}
 		for (unsigned int i = args_of(code); i; i--, slot++)
-			vtpu_splat(vtpu_reg(s, IMM + slot), vtpu_op_arg(op, slot, x->epi_arg[slot]), cols);
+			vtpu_splat(vtpu_reg(s, IMM + slot), vtpu_op_arg(op, slot, x->epi_arg[slot]),
+				   cols);
 	}
 	vtpu_splat(vtpu_reg(s, ZERO), 0, cols);
 }
 
 /* One step on the row in VALUE. */
-static void step(const struct vtpu_epilogue *e, unsigned int i, uint32_t row, uint32_t col, uint32_t cols)
+static void step(const struct vtpu_epilogue *e, unsigned int i, uint32_t row, uint32_t col,
+		 uint32_t cols)
 {
 	const struct vtpu_insn_mxu *x = &e->op->insn->payload.mxu;
 	const struct vtpu_kernels *k = e->op->run->kernels;
@@ -71,8 +79,10 @@ static void step(const struct vtpu_epilogue *e, unsigned int i, uint32_t row, ui
 		      operand, cols);
 		break;
 	case VTPU_EPI_RESIDUAL:
-		k->widen(operand, e->step[i].operand + (size_t)row * x->ldd +
-			 (size_t)col * vtpu_type_bytes(x->d_type), cols, x->d_type);
+		k->widen(operand,
+			 e->step[i].operand + (size_t)row * x->ldd +
+				 (size_t)col * vtpu_type_bytes(x->d_type),
+			 cols, x->d_type);
 		k->ew(VTPU_EW_ADD, value, value, operand, cols);
 		break;
 	case VTPU_EPI_SCALE_IMM:

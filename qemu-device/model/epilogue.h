@@ -13,8 +13,8 @@ struct vtpu_epilogue {
 	struct vtpu_scratch *s;
 	unsigned int ops;
 	struct {
-		uint8_t op;	/* enum vtpu_epi_op */
-		uint8_t slot;	/* first argument */
+		uint8_t op;   /* enum vtpu_epi_op */
+		uint8_t slot; /* first argument */
 		const uint8_t *operand;
 	} step[4];
 	/** @reads_result: an operand may be the result itself, so it must not hold accumulators */

@@ -45,10 +45,11 @@ static uint32_t pop(struct vtpu_exec *x)
 /* ---- Split instructions -------------------------------------------------- */
 
 /* Fields of struct vtpu_open.claim */
-#define CLAIM(generation, parts, next) ((uint64_t)(generation) << 32 | (uint64_t)(parts) << 16 | (next))
-#define CLAIM_GENERATION(c)	       ((uint32_t)((c) >> 32))
-#define CLAIM_PARTS(c)		       ((uint32_t)((c) >> 16 & 0xffff))
-#define CLAIM_NEXT(c)		       ((uint32_t)((c) & 0xffff))
+#define CLAIM(generation, parts, next) \
+	((uint64_t)(generation) << 32 | (uint64_t)(parts) << 16 | (next))
+#define CLAIM_GENERATION(c) ((uint32_t)((c) >> 32))
+#define CLAIM_PARTS(c)	    ((uint32_t)((c) >> 16 & 0xffff))
+#define CLAIM_NEXT(c)	    ((uint32_t)((c)&0xffff))
 
 static struct vtpu_open *open_node(struct vtpu_exec *x, uint32_t node, uint32_t parts)
 {
@@ -61,7 +62,8 @@ static struct vtpu_open *open_node(struct vtpu_exec *x, uint32_t node, uint32_t 
 			continue;
 		o->node = node;
 		atomic_fetch_add(&x->open_parts, parts);
-		atomic_store(&o->claim, CLAIM(CLAIM_GENERATION(atomic_load(&o->claim)) + 1, parts, 0));
+		atomic_store(&o->claim,
+			     CLAIM(CLAIM_GENERATION(atomic_load(&o->claim)) + 1, parts, 0));
 		return o;
 	}
 	return NULL;
@@ -300,7 +302,8 @@ static void finish(struct vtpu_work *work)
 	struct vtpu_exec *x = (struct vtpu_exec *)work;
 	struct vtpu_run *run = x->run;
 
-	if (run->hang || (atomic_load(&run->cancel) && atomic_load(&run->retired) < run->program->instances))
+	if (run->hang ||
+	    (atomic_load(&run->cancel) && atomic_load(&run->retired) < run->program->instances))
 		run->status = VTPU_ST_ABORTED;
 	run->exec = NULL;
 	pthread_mutex_destroy(&x->fault_lock);

@@ -21,7 +21,7 @@
  */
 struct vtpu_open {
 	_Atomic uint64_t claim;
-	_Atomic uint32_t left;	/* parts not yet done; 0: slot is free */
+	_Atomic uint32_t left; /* parts not yet done; 0: slot is free */
 	uint32_t node;
 };
 
@@ -30,13 +30,13 @@ struct vtpu_exec {
 	struct vtpu_work work;
 	struct vtpu_pool *pool;
 	struct vtpu_run *run;
-	atomic_int phase;		/* enum vtpu_exec_phase */
+	atomic_int phase; /* enum vtpu_exec_phase */
 
 	/* Parallel: */
-	_Atomic uint32_t *preds;	/* [nodes] predecessors that have not ended */
-	_Atomic uint32_t *queue;	/* [nodes] ready nodes, plus 1; each is queued once */
+	_Atomic uint32_t *preds; /* [nodes] predecessors that have not ended */
+	_Atomic uint32_t *queue; /* [nodes] ready nodes, plus 1; each is queued once */
 	_Atomic uint32_t head, tail;
-	_Atomic uint32_t open_parts;	/* unclaimed parts, about */
+	_Atomic uint32_t open_parts; /* unclaimed parts, about */
 	unsigned int nopen;
 	struct vtpu_open *open;
 
@@ -49,8 +49,8 @@ struct vtpu_exec {
 };
 
 enum vtpu_exec_phase {
-	VTPU_EXEC_NEW,		/* nobody has set it up */
-	VTPU_EXEC_BUSY,		/* one worker is inside, and no other may be */
+	VTPU_EXEC_NEW,	/* nobody has set it up */
+	VTPU_EXEC_BUSY, /* one worker is inside, and no other may be */
 	VTPU_EXEC_RUNNING,
 };
 

@@ -15,10 +15,10 @@
 
 #include "pool.h"
 
-#define MAX_THREADS	 256
-#define TURN_NS		 1000000
-#define POLL_NS		 1000000
-#define SPIN_NS		 20000
+#define MAX_THREADS 256
+#define TURN_NS	    1000000
+#define POLL_NS	    1000000
+#define SPIN_NS	    20000
 
 struct job {
 	struct job *next;
@@ -44,14 +44,14 @@ struct vtpu_pool {
 	void *arg;
 
 	pthread_mutex_t lock;
-	struct vtpu_worker *asleep;	/* the last to fall asleep first: its caches are warmest */
-	struct vtpu_work *works;	/* ring; the next to be visited */
-	unsigned int polled;		/* works that must be looked at now and then */
+	struct vtpu_worker *asleep; /* the last to fall asleep first: its caches are warmest */
+	struct vtpu_work *works;    /* ring; the next to be visited */
+	unsigned int polled;	    /* works that must be looked at now and then */
 	struct job *jobs, **jobs_end;
 	bool stopping;
 
 	atomic_uint sleepers;
-	atomic_uint waiting;		/* works and jobs in the pool: more than one ends turns */
+	atomic_uint waiting; /* works and jobs in the pool: more than one ends turns */
 
 	struct vtpu_worker worker[];
 };

@@ -93,7 +93,8 @@ uint32_t vtpu_op_parts(const struct vtpu_op *op, uint32_t threads);
  *
  * Ends early, with its results undefined, when the run is cancelled.
  */
-enum vtpu_hw_status vtpu_op_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+enum vtpu_hw_status vtpu_op_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+				struct vtpu_scratch *s);
 
 /* ---- For the units ------------------------------------------------------- */
 
@@ -122,13 +123,16 @@ void vtpu_dma_copy(const struct vtpu_op *op, uint32_t part, uint32_t parts, stru
 void vtpu_dma_fill(const struct vtpu_op *op, uint32_t part, uint32_t parts);
 
 uint32_t vtpu_mxu_parts(const struct vtpu_op *op, uint32_t threads);
-void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		     struct vtpu_scratch *s);
 
 uint32_t vtpu_ew_parts(const struct vtpu_op *op);
 void vtpu_ew_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
 uint32_t vtpu_rows_parts(const struct vtpu_op *op);
-void vtpu_reduce_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
-void vtpu_softmax_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_reduce_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		     struct vtpu_scratch *s);
+void vtpu_softmax_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		      struct vtpu_scratch *s);
 
 void vtpu_xlu_transpose(const struct vtpu_op *op, uint32_t part, uint32_t parts);
 

@@ -19,7 +19,7 @@
 /** struct dim - one dimension; strides in bytes */
 struct dim {
 	uint64_t count;
-	uint64_t before, after;	/* zero elements of the destination */
+	uint64_t before, after; /* zero elements of the destination */
 	int64_t src, dst;
 };
 
@@ -149,12 +149,12 @@ static void zero_run(const struct box *b, uint8_t *dst, uint64_t n)
 		memset(dst, 0, b->dst_bytes);
 }
 
-#define STORE_ALL(type)                                                 \
-	do {                                                            \
-		const type t = (type)b->value;                          \
-									\
-		for (uint64_t i = 0; i < n; i++)                        \
-			memcpy(dst + i * sizeof(t), &t, sizeof(t));     \
+#define STORE_ALL(type) \
+	do { \
+		const type t = (type)b->value; \
+\
+		for (uint64_t i = 0; i < n; i++) \
+			memcpy(dst + i * sizeof(t), &t, sizeof(t)); \
 	} while (0)
 
 static void fill_run(const struct box *b, uint8_t *dst, uint64_t n)
@@ -182,7 +182,9 @@ static void cast_run(const struct box *b, uint8_t *dst, const uint8_t *src, uint
 	float *x = vtpu_reg(b->s, 0);
 
 	while (n) {
-		size_t m = d->src == b->src_bytes && d->dst == b->dst_bytes && !b->in_order ? VTPU_BLOCK : 1;
+		size_t m = d->src == b->src_bytes && d->dst == b->dst_bytes && !b->in_order ?
+				   VTPU_BLOCK :
+				   1;
 
 		if (m > n)
 			m = n;
@@ -194,14 +196,14 @@ static void cast_run(const struct box *b, uint8_t *dst, const uint8_t *src, uint
 	}
 }
 
-#define STRIDED(type)                                                   \
-	do {                                                            \
-		type t;                                                 \
-									\
-		for (; n; n--, src += d->src, dst += d->dst) {          \
-			memcpy(&t, src, sizeof(t));                     \
-			memcpy(dst, &t, sizeof(t));                     \
-		}                                                       \
+#define STRIDED(type) \
+	do { \
+		type t; \
+\
+		for (; n; n--, src += d->src, dst += d->dst) { \
+			memcpy(&t, src, sizeof(t)); \
+			memcpy(dst, &t, sizeof(t)); \
+		} \
 	} while (0)
 
 static void copy_run(const struct box *b, uint8_t *dst, const uint8_t *src, uint64_t n)
@@ -359,7 +361,8 @@ static void box_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, str
 
 	box_init(&b, op, s);
 	n = extent(&b.dim[b.dims - 1]);
-	copy_box(&b, b.dims - 1, b.src, b.dst, vtpu_split(n, part, parts), vtpu_split(n, part + 1, parts));
+	copy_box(&b, b.dims - 1, b.src, b.dst, vtpu_split(n, part, parts),
+		 vtpu_split(n, part + 1, parts));
 }
 
 void vtpu_dma_copy(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)

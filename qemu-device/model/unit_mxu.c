@@ -11,9 +11,9 @@
 #include "unit.h"
 
 /* Below this many multiply-adds a part is not worth handing over. */
-#define PART_MACS   (1ULL << 22)
+#define PART_MACS (1ULL << 22)
 /* A lone thread still takes a breath, for other runs, after about this many. */
-#define TURN_MACS   (1ULL << 29)
+#define TURN_MACS (1ULL << 29)
 /* With so few rows, packing B would cost more than strided reads do; likewise columns and A. */
 #define DIRECT_ROWS 32
 #define DIRECT_COLS 32
@@ -27,8 +27,8 @@ struct part {
 	struct vtpu_epilogue epi;
 	uint32_t row, row_end;
 	uint32_t col, col_end;
-	uint64_t depth;	  /* contracted elements of all batch elements */
-	bool in_place;	  /* accumulators live in the result */
+	uint64_t depth; /* contracted elements of all batch elements */
+	bool in_place;	/* accumulators live in the result */
 };
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -81,7 +81,8 @@ static void cut_part(struct part *p, uint32_t part, uint32_t parts)
 static const uint8_t *element(const struct part *p, uint32_t addr, int32_t gstride, uint32_t pitch,
 			      unsigned int type, uint64_t g, uint64_t row, uint64_t col)
 {
-	int64_t offset = (int64_t)g * gstride + (int64_t)(row * pitch + col * vtpu_type_bytes(type));
+	int64_t offset =
+		(int64_t)g * gstride + (int64_t)(row * pitch + col * vtpu_type_bytes(type));
 
 	return vtpu_op_vmem(p->op, addr) + offset;
 }
@@ -119,7 +120,8 @@ static float element_f32(const uint8_t *src, unsigned int type)
 	return f;
 }
 
-static void copy_row(const struct part *p, float *dst, const uint8_t *src, size_t n, unsigned int type)
+static void copy_row(const struct part *p, float *dst, const uint8_t *src, size_t n,
+		     unsigned int type)
 {
 	if (type == VTPU_TYPE_F32)
 		memcpy(dst, src, n * sizeof(float));
@@ -138,7 +140,8 @@ static void transpose(float *dst, size_t dst_pitch, const uint8_t *src, size_t p
 
 		for (size_t c = 0; c < cols; c++) {
 			for (size_t r = r0; r < r1; r++)
-				dst[c * dst_pitch + r] = element_f32(src + r * pitch + c * size, type);
+				dst[c * dst_pitch + r] =
+					element_f32(src + r * pitch + c * size, type);
 		}
 	}
 }
@@ -151,8 +154,8 @@ static void pack_a(const struct part *p, uint64_t row, size_t rows, uint64_t kk,
 	for (size_t done = 0, n; done < depth; done += n) {
 		n = min_u64(depth - done, x->k - (kk + done) % x->k);
 		if (x->mode & VTPU_MXU_TRANS_A) {
-			transpose(p->s->a + done, VTPU_GEMM_PITCH, element_a(p, row, kk + done), x->lda,
-				  n, rows, x->a_type);
+			transpose(p->s->a + done, VTPU_GEMM_PITCH, element_a(p, row, kk + done),
+				  x->lda, n, rows, x->a_type);
 			continue;
 		}
 		for (size_t i = 0; i < rows; i++)
@@ -241,8 +244,8 @@ struct tile {
 };
 
 /* Contracted elements [kk, kk + depth) of a tile; @b is that row of the first panel. */
-static void block(const struct part *p, const struct tile *t, uint64_t kk, size_t depth, const float *b,
-		  size_t b_pitch, size_t b_panel)
+static void block(const struct part *p, const struct tile *t, uint64_t kk, size_t depth,
+		  const float *b, size_t b_pitch, size_t b_panel)
 {
 	const struct vtpu_insn_mxu *x = p->x;
 	struct vtpu_gemm g = {
@@ -277,7 +280,8 @@ static void block(const struct part *p, const struct tile *t, uint64_t kk, size_
 }
 
 /* Contracted elements [kk, end) of a tile, B where it lies or packed for all of them. */
-static void tile_depth(const struct part *p, const struct tile *t, uint64_t kk, uint64_t end, bool packed)
+static void tile_depth(const struct part *p, const struct tile *t, uint64_t kk, uint64_t end,
+		       bool packed)
 {
 	const size_t nr = p->k->nr;
 	const uint64_t from = kk;
@@ -312,7 +316,8 @@ static void rows_of(const struct part *p, uint32_t row, uint32_t end, uint32_t c
 			t.pitch = x->ldd / sizeof(float);
 		} else {
 			/* Accumulators of several tiles must wait only if the depth comes in several goes. */
-			t.acc = p->s->acc + (p->depth > VTPU_MXU_DEPTH ? (size_t)(i - row) * VTPU_MXU_NC : 0);
+			t.acc = p->s->acc +
+				(p->depth > VTPU_MXU_DEPTH ? (size_t)(i - row) * VTPU_MXU_NC : 0);
 			t.pitch = VTPU_MXU_NC;
 		}
 		tile_depth(p, &t, kk, kk_end, packed);
@@ -332,7 +337,8 @@ static void columns(const struct part *p, uint32_t row, uint32_t end, uint32_t c
 	}
 }
 
-void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
+void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		     struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_mxu *x = &op->insn->payload.mxu;
 	struct part p = {
@@ -359,6 +365,7 @@ void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts, st
 		if (whole == cols)
 			continue;
 		for (uint64_t row = p.row; row < p.row_end; row += most_rows)
-			columns(&p, row, min_u64(p.row_end, row + most_rows), col + whole, cols - whole);
+			columns(&p, row, min_u64(p.row_end, row + most_rows), col + whole,
+				cols - whole);
 	}
 }

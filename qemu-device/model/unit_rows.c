@@ -68,7 +68,8 @@ static void reduce_block(const struct vtpu_op *op, struct tree *t, float *x, siz
 	tree_add(t, op->run->kernels->reduce(t->op, x, n));
 }
 
-static void reduce_rows(const struct vtpu_op *op, uint32_t row, uint32_t end, struct vtpu_scratch *s)
+static void reduce_rows(const struct vtpu_op *op, uint32_t row, uint32_t end,
+			struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_rows *x = &op->insn->payload.rows;
 	float *block = vtpu_reg(s, 0);
@@ -83,8 +84,9 @@ static void reduce_rows(const struct vtpu_op *op, uint32_t row, uint32_t end, st
 
 			if (vtpu_op_cancelled(op))
 				return;
-			op->run->kernels->widen(block, in + (size_t)col * vtpu_type_bytes(x->in_type),
-						n, x->in_type);
+			op->run->kernels->widen(block,
+						in + (size_t)col * vtpu_type_bytes(x->in_type), n,
+						x->in_type);
 			reduce_block(op, &t, block, n);
 		}
 		result = tree_end(&t);
@@ -120,21 +122,25 @@ static void reduce_cols(const struct vtpu_op *op, uint32_t col, uint32_t n, stru
 	for (uint32_t i = 0; i < x->rows; i++) {
 		if (vtpu_op_cancelled(op))
 			return;
-		k->widen(row, vtpu_op_vmem(op, x->in) + (size_t)i * x->in_pitch +
-			 (size_t)col * vtpu_type_bytes(x->in_type), n, x->in_type);
+		k->widen(row,
+			 vtpu_op_vmem(op, x->in) + (size_t)i * x->in_pitch +
+				 (size_t)col * vtpu_type_bytes(x->in_type),
+			 n, x->in_type);
 		k->ew(step, acc, step == VTPU_EW_FMA ? row : acc, row, n);
 	}
 	k->ew(VTPU_EW_ADD, acc, acc, zero, n);
 	put(op, vtpu_op_vmem(op, x->out) + (size_t)col * vtpu_type_bytes(x->out_type), acc, n);
 }
 
-void vtpu_reduce_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
+void vtpu_reduce_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		     struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_rows *x = &op->insn->payload.rows;
 	uint64_t blocks = ((uint64_t)x->cols + VTPU_BLOCK - 1) / VTPU_BLOCK, end;
 
 	if (x->axis == 1) {
-		reduce_rows(op, vtpu_split(x->rows, part, parts), vtpu_split(x->rows, part + 1, parts), s);
+		reduce_rows(op, vtpu_split(x->rows, part, parts),
+			    vtpu_split(x->rows, part + 1, parts), s);
 		return;
 	}
 	end = vtpu_split(blocks, part + 1, parts);
@@ -147,17 +153,27 @@ void vtpu_reduce_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, st
 
 /* ---- Softmax ------------------------------------------------------------- */
 
-enum softmax_pass { PASS_MAX, PASS_SUM, PASS_DIVIDE };
+enum softmax_pass {
+	PASS_MAX,
+	PASS_SUM,
+	PASS_DIVIDE
+};
 
 /* Working blocks of a softmax */
-enum { S_X = 0, S_SCALE = 1, S_MAX = 2, S_SUM = 3 };
+enum {
+	S_X = 0,
+	S_SCALE = 1,
+	S_MAX = 2,
+	S_SUM = 3
+};
 
 /*
  * One walk along a row: the maximum of the scaled input, the sum of the
  * exponentials below it, or the quotients. The exponentials are computed twice
  * rather than kept, so a row may have any length and may be replaced in place.
  */
-static float softmax_pass(const struct vtpu_op *op, uint32_t row, enum softmax_pass pass, struct vtpu_scratch *s)
+static float softmax_pass(const struct vtpu_op *op, uint32_t row, enum softmax_pass pass,
+			  struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_rows *x = &op->insn->payload.rows;
 	const struct vtpu_kernels *k = op->run->kernels;
@@ -187,13 +203,15 @@ static float softmax_pass(const struct vtpu_op *op, uint32_t row, enum softmax_p
 	return pass == PASS_DIVIDE ? 0.0f : tree_end(&t);
 }
 
-void vtpu_softmax_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
+void vtpu_softmax_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		      struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_rows *x = &op->insn->payload.rows;
 	uint32_t end = vtpu_split(x->rows, part + 1, parts);
 
 	vtpu_splat(vtpu_reg(s, S_SCALE), vtpu_op_arg(op, 0, x->imm[0]), x->cols);
-	for (uint32_t row = vtpu_split(x->rows, part, parts); row < end && !vtpu_op_cancelled(op); row++) {
+	for (uint32_t row = vtpu_split(x->rows, part, parts); row < end && !vtpu_op_cancelled(op);
+	     row++) {
 		float max = softmax_pass(op, row, PASS_MAX, s), sum;
 
 		vtpu_splat(vtpu_reg(s, S_MAX), vtpu_f32_bits(max), x->cols);

@@ -15,9 +15,9 @@ _Static_assert(VTPU_EW_IMM1 < VTPU_REGS, "immediates have blocks");
 
 /** struct shape - the matrix of an EW, in the units that are done at once */
 struct shape {
-	uint64_t rows, cols;	/* one long row when all operands are without gaps */
-	uint64_t block_rows;	/* rows in a block */
-	uint64_t row_blocks;	/* blocks in a row, when rows are longer than a block */
+	uint64_t rows, cols; /* one long row when all operands are without gaps */
+	uint64_t block_rows; /* rows in a block */
+	uint64_t row_blocks; /* blocks in a row, when rows are longer than a block */
 	uint64_t blocks;
 };
 
@@ -137,7 +137,8 @@ void vtpu_ew_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct
 	for (uint64_t n = vtpu_split(shape.blocks, part, parts); n < end; n++) {
 		uint64_t row = n / shape.row_blocks * shape.block_rows;
 		uint64_t col = n % shape.row_blocks * VTPU_BLOCK;
-		uint64_t rows = shape.rows - row < shape.block_rows ? shape.rows - row : shape.block_rows;
+		uint64_t rows = shape.rows - row < shape.block_rows ? shape.rows - row :
+								      shape.block_rows;
 		uint64_t cols = shape.cols - col < VTPU_BLOCK ? shape.cols - col : VTPU_BLOCK;
 
 		if (vtpu_op_cancelled(op))

@@ -22,7 +22,8 @@ void vtpu_xlu_transpose(const struct vtpu_op *op, uint32_t part, uint32_t parts)
 			return;
 		for (uint32_t j = 0; j < x->cols; j++) {
 			for (uint32_t i = i0; i < i1; i++) {
-				const uint8_t *from = in + (size_t)i * x->in_pitch + (size_t)j * size;
+				const uint8_t *from =
+					in + (size_t)i * x->in_pitch + (size_t)j * size;
 				uint8_t *to = out + (size_t)j * x->out_pitch + (size_t)i * size;
 
 				if (size == sizeof(uint32_t))

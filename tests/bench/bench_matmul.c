@@ -304,8 +304,8 @@ static void row(struct bench *b, uint32_t n, uint8_t type, int threads)
 			printf("%-12s %-34s ours %6.1f  OpenBLAS %6.1f GF/s  ratio %.3f%s\n",
 			       "mm-exact", what, o, p, o / p,
 			       valid ? "" : "  INVALID: throttled host, not recorded");
-			snprintf(what + strlen(what), sizeof(what) - strlen(what), ", against sgemm of OpenBLAS for %s",
-				 openblas_get_corename());
+			snprintf(what + strlen(what), sizeof(what) - strlen(what),
+				 ", against sgemm of OpenBLAS for %s", openblas_get_corename());
 			if (valid)
 				emit("mm-exact", what, "GF/s", o, p, BAR);
 			break;
@@ -320,7 +320,10 @@ static void row(struct bench *b, uint32_t n, uint8_t type, int threads)
 /* How much of two CPUs' time the workers use in a job of eight cores. */
 static void busy_row(struct bench *b, uint32_t n)
 {
-	enum { THREADS = 2, WIDTH = 8 };
+	enum {
+		THREADS = 2,
+		WIDTH = 8
+	};
 	struct vtpu_program *program = load(n, VTPU_TYPE_F32, WIDTH, &b->geometry);
 	struct vtpu_pool *pool = vtpu_pool_create(THREADS, NULL, NULL, NULL);
 	double share[RUNS], ignored;

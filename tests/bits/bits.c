@@ -25,7 +25,7 @@ struct job {
 	struct vtpu_hw_geometry geometry;
 	struct hand_run run;
 	uint64_t bytes[VTPU_MAX_BASES];
-	uint8_t *want[VTPU_MAX_BASES];	/* what the first way gave */
+	uint8_t *want[VTPU_MAX_BASES]; /* what the first way gave */
 };
 
 static bool written(const struct job *j, uint32_t base)
@@ -51,14 +51,16 @@ static bool job_load(struct job *j)
 	req.bytes = bytes;
 	if (vtpu_program_load(&req, &j->program, &result, records)) {
 		tap_ok(false, "%s loads", j->what->name);
-		printf("# status %#x, record kind %u, unit %u, index %u, field %u, have %#" PRIx64 ", need %#" PRIx64 "\n",
-		       result.status, records[0].kind, records[0].unit, records[0].index, records[0].field,
-		       (uint64_t)records[0].have, (uint64_t)records[0].need);
+		printf("# status %#x, record kind %u, unit %u, index %u, field %u, have %#" PRIx64
+		       ", need %#" PRIx64 "\n",
+		       result.status, records[0].kind, records[0].unit, records[0].index,
+		       records[0].field, (uint64_t)records[0].have, (uint64_t)records[0].need);
 		free(image);
 		return false;
 	}
 	if (j->what->racy)
-		tap_ok(result.races > 0, "%s: the loader finds its races (%u)", j->what->name, result.races);
+		tap_ok(result.races > 0, "%s: the loader finds its races (%u)", j->what->name,
+		       result.races);
 	free(image);
 	return true;
 }
@@ -88,7 +90,8 @@ static bool same_tensor(const struct job *j, const char *way, uint32_t b)
 	for (uint64_t i = 0; i < j->bytes[b]; i++) {
 		if (got[i] == want[i])
 			continue;
-		printf("# %s on %s: tensor %s differs first at byte %" PRIu64 " (f32 element %" PRIu64 ")\n",
+		printf("# %s on %s: tensor %s differs first at byte %" PRIu64
+		       " (f32 element %" PRIu64 ")\n",
 		       j->what->name, way, j->program->base[b].name, i, i / 4);
 		return false;
 	}
@@ -105,7 +108,8 @@ static uint64_t hash_all(const struct job *j, bool print)
 		if (!written(j, b))
 			continue;
 		if (print)
-			printf("# %-12s %-14s %016" PRIx64 "\n", j->what->name, j->program->base[b].name,
+			printf("# %-12s %-14s %016" PRIx64 "\n", j->what->name,
+			       j->program->base[b].name,
 			       (uint64_t)XXH3_64bits(j->run.run.base[b], j->bytes[b]));
 		XXH3_64bits_update(state, j->run.run.base[b], j->bytes[b]);
 	}
@@ -115,8 +119,8 @@ static uint64_t hash_all(const struct job *j, bool print)
 }
 
 /* Runs from the same start as any other: nothing left in VMEM, results cleared. */
-static bool run_way(struct job *j, const char *way, const struct vtpu_kernels *k, struct vtpu_pool *pool,
-		    bool reference, bool first)
+static bool run_way(struct job *j, const char *way, const struct vtpu_kernels *k,
+		    struct vtpu_pool *pool, bool reference, bool first)
 {
 	bool ok;
 
@@ -160,11 +164,13 @@ static void job_ways(struct job *j)
 
 		/* A CPU without the set selects a lesser one, which has its own rows. */
 		if (i < 3 && strcmp(vtpu_isa_name(have), isa[i].name)) {
-			tap_ok(true, "%s: %s # SKIP this CPU has no %s", j->what->name, isa[i].name, isa[i].name);
+			tap_ok(true, "%s: %s # SKIP this CPU has no %s", j->what->name, isa[i].name,
+			       isa[i].name);
 			continue;
 		}
 		if (i == 3 && vtpu_kernels_isa(isa[1].kernels) != VTPU_ISA_AVX2) {
-			tap_ok(true, "%s: %s # SKIP this CPU has no FMA", j->what->name, isa[i].name);
+			tap_ok(true, "%s: %s # SKIP this CPU has no FMA", j->what->name,
+			       isa[i].name);
 			continue;
 		}
 		for (int t = 0; t < 2; t++) {
@@ -173,10 +179,11 @@ static void job_ways(struct job *j)
 			for (int reference = 1; reference >= 0; reference--) {
 				char way[64];
 
-				snprintf(way, sizeof(way), "%s, %u thread%s, %s executor", isa[i].name, threads[t],
-					 threads[t] > 1 ? "s" : "", reference ? "reference" : "parallel");
-				tap_ok(run_way(j, way, isa[i].kernels, pool, reference, first), "%s: %s",
-				       j->what->name, way);
+				snprintf(way, sizeof(way), "%s, %u thread%s, %s executor",
+					 isa[i].name, threads[t], threads[t] > 1 ? "s" : "",
+					 reference ? "reference" : "parallel");
+				tap_ok(run_way(j, way, isa[i].kernels, pool, reference, first),
+				       "%s: %s", j->what->name, way);
 				if (first)
 					tap_is(hash_all(j, true), j->what->golden, "golden hash");
 				first = false;

@@ -15,8 +15,9 @@
 
 uint32_t bits_input(uint32_t base, uint64_t i, bool odd)
 {
-	static const uint32_t special[] = { 0x00000000, 0x80000000, 0x00000001, 0x807fffff, 0x7f800000,
-					    0xff800000, 0x7fc00000, 0x7f7fffff, 0x00800000 };
+	static const uint32_t special[] = { 0x00000000, 0x80000000, 0x00000001,
+					    0x807fffff, 0x7f800000, 0xff800000,
+					    0x7fc00000, 0x7f7fffff, 0x00800000 };
 	uint64_t z = (i + 1) * 0x9e3779b97f4a7c15ULL + base * 0xd1b54a32d192ed03ULL;
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -60,13 +61,15 @@ static void load(struct builder *p, uint32_t base, uint32_t to, uint8_t type, ui
 	in_order(p, ib_copy(&p->b, HBM(base, 0), VMEM(to), type, count));
 }
 
-static void save(struct builder *p, uint32_t from, uint32_t base, uint64_t offset, uint8_t type, uint32_t count)
+static void save(struct builder *p, uint32_t from, uint32_t base, uint64_t offset, uint8_t type,
+		 uint32_t count)
 {
 	in_order(p, ib_copy(&p->b, VMEM(from), HBM(base, offset), type, count));
 }
 
-static struct vtpu_insn_rows *rows(struct builder *p, uint8_t opcode, uint32_t in, uint32_t out, uint32_t n,
-				   uint32_t cols, uint8_t in_type, uint8_t out_type, uint32_t out_pitch)
+static struct vtpu_insn_rows *rows(struct builder *p, uint8_t opcode, uint32_t in, uint32_t out,
+				   uint32_t n, uint32_t cols, uint8_t in_type, uint8_t out_type,
+				   uint32_t out_pitch)
 {
 	struct vtpu_insn_rows *x = &in_order(p, ib_insn(&p->b, opcode))->payload.rows;
 
@@ -86,8 +89,19 @@ static struct vtpu_insn_rows *rows(struct builder *p, uint8_t opcode, uint32_t i
 /* Four cores classify 64 images of bytes each: 784-128-10, ReLU, softmax. */
 static void *mlp(size_t *bytes)
 {
-	enum { IMAGES = 64, IN = 784, HIDDEN = 128, OUT = 10 };
-	enum { W1 = 0, B1 = W1 + IN * HIDDEN * 4, W2 = B1 + HIDDEN * 4, B2 = W2 + HIDDEN * OUT * 4, END = B2 + OUT * 4 };
+	enum {
+		IMAGES = 64,
+		IN = 784,
+		HIDDEN = 128,
+		OUT = 10
+	};
+	enum {
+		W1 = 0,
+		B1 = W1 + IN * HIDDEN * 4,
+		W2 = B1 + HIDDEN * 4,
+		B2 = W2 + HIDDEN * OUT * 4,
+		END = B2 + OUT * 4
+	};
 	const uint32_t x = 512 * KIB, h = 1024 * KIB, y = 1280 * KIB;
 	struct vtpu_insn_ew *ew;
 	struct vtpu_insn *insn;
@@ -98,7 +112,8 @@ static void *mlp(size_t *bytes)
 	ib_base(&p.b, "weights", END, 0, VTPU_BASE_READ);
 	ib_base(&p.b, "probabilities", IMAGES * OUT * 4, 4096, VTPU_BASE_WRITE);
 	load(&p, 1, 0, VTPU_TYPE_F32, END / 4);
-	in_order(&p, ib_copy2d(&p.b, HBM(0, 0), VMEM(x), VTPU_TYPE_U8, VTPU_TYPE_F32, IMAGES, IN, IN, IN * 4));
+	in_order(&p, ib_copy2d(&p.b, HBM(0, 0), VMEM(x), VTPU_TYPE_U8, VTPU_TYPE_F32, IMAGES, IN,
+			       IN, IN * 4));
 	ew = &in_order(&p, ib_insn(&p.b, VTPU_OP_EW))->payload.ew;
 	ew->nin = 1;
 	ew->nout = 1;
@@ -111,14 +126,17 @@ static void *mlp(size_t *bytes)
 	ew->op[0].op = VTPU_EW_MUL;
 	ew->op[0].args = VTPU_EW_ARGS(0, 0, VTPU_EW_IMM0);
 	ew->imm[0] = 0x3b808081;
-	insn = in_order(&p, ib_matmul(&p.b, x, W1, h, VTPU_TYPE_F32, VTPU_TYPE_F32, IMAGES, HIDDEN, IN));
+	insn = in_order(&p, ib_matmul(&p.b, x, W1, h, VTPU_TYPE_F32, VTPU_TYPE_F32, IMAGES, HIDDEN,
+				      IN));
 	insn->payload.mxu.epi_op[0] = VTPU_EPI_BIAS;
 	insn->payload.mxu.epi_op[1] = VTPU_EPI_RELU;
 	insn->payload.mxu.epi_arg[0] = B1;
-	insn = in_order(&p, ib_matmul(&p.b, h, W2, y, VTPU_TYPE_F32, VTPU_TYPE_F32, IMAGES, OUT, HIDDEN));
+	insn = in_order(&p, ib_matmul(&p.b, h, W2, y, VTPU_TYPE_F32, VTPU_TYPE_F32, IMAGES, OUT,
+				      HIDDEN));
 	insn->payload.mxu.epi_op[0] = VTPU_EPI_BIAS;
 	insn->payload.mxu.epi_arg[0] = B2;
-	rows(&p, VTPU_OP_SOFTMAX, y, y, IMAGES, OUT, VTPU_TYPE_F32, VTPU_TYPE_F32, OUT * 4)->imm[0] = 0x3d000000;
+	rows(&p, VTPU_OP_SOFTMAX, y, y, IMAGES, OUT, VTPU_TYPE_F32, VTPU_TYPE_F32, OUT * 4)->imm[0] =
+		0x3d000000;
 	save(&p, y, 2, 0, VTPU_TYPE_F32, IMAGES * OUT);
 	return end(&p, bytes);
 }
@@ -126,7 +144,11 @@ static void *mlp(size_t *bytes)
 /* One contraction of 700 in one piece and in three, with residual and GELU, to bf16. */
 static void *matmul_f32(size_t *bytes)
 {
-	enum { M = 133, N = 205, K = 700 };
+	enum {
+		M = 133,
+		N = 205,
+		K = 700
+	};
 	const uint32_t a = 0, b = 512 * KIB, c = 2048 * KIB, d = 2560 * KIB, r = 3072 * KIB;
 	struct builder p;
 
@@ -143,9 +165,12 @@ static void *matmul_f32(size_t *bytes)
 	save(&p, c, 3, 0, VTPU_TYPE_F32, M * N);
 	for (uint32_t k = 0; k < K; k += 300) {
 		bool last = k + 300 >= K;
-		struct vtpu_insn_mxu *x = &in_order(&p, ib_matmul(&p.b, a + k * 4, b + k * N * 4, last ? d : c,
-								  VTPU_TYPE_F32, last ? VTPU_TYPE_BF16 : VTPU_TYPE_F32, M,
-								  N, last ? K - k : 300))->payload.mxu;
+		struct vtpu_insn_mxu *x =
+			&in_order(&p,
+				  ib_matmul(&p.b, a + k * 4, b + k * N * 4, last ? d : c,
+					    VTPU_TYPE_F32, last ? VTPU_TYPE_BF16 : VTPU_TYPE_F32, M,
+					    N, last ? K - k : 300))
+				 ->payload.mxu;
 
 		x->lda = K * 4;
 		if (k) {
@@ -166,9 +191,14 @@ static void *matmul_f32(size_t *bytes)
 /* bf16, both operands transposed, five of them summed, every activation. */
 static void *matmul_bf16(size_t *bytes)
 {
-	enum { M = 67, N = 90, K = 129, G = 5 };
-	static const uint8_t acts[] = { VTPU_EPI_SIGMOID, VTPU_EPI_TANH, VTPU_EPI_SILU, VTPU_EPI_LEAKY_RELU,
-					VTPU_EPI_CLAMP, VTPU_EPI_SCALE };
+	enum {
+		M = 67,
+		N = 90,
+		K = 129,
+		G = 5
+	};
+	static const uint8_t acts[] = { VTPU_EPI_SIGMOID,    VTPU_EPI_TANH,  VTPU_EPI_SILU,
+					VTPU_EPI_LEAKY_RELU, VTPU_EPI_CLAMP, VTPU_EPI_SCALE };
 	const uint32_t a = 0, b = 256 * KIB, s = 512 * KIB, d = 1024 * KIB;
 	struct builder p;
 
@@ -181,8 +211,10 @@ static void *matmul_bf16(size_t *bytes)
 	load(&p, 1, b, VTPU_TYPE_BF16, G * N * K);
 	load(&p, 2, s, VTPU_TYPE_F32, N);
 	for (uint32_t i = 0; i < 6; i++) {
-		struct vtpu_insn_mxu *x = &in_order(&p, ib_matmul(&p.b, a, b, d + i * M * N * 4, VTPU_TYPE_BF16,
-								  VTPU_TYPE_F32, M, N, K))->payload.mxu;
+		struct vtpu_insn_mxu *x =
+			&in_order(&p, ib_matmul(&p.b, a, b, d + i * M * N * 4, VTPU_TYPE_BF16,
+						VTPU_TYPE_F32, M, N, K))
+				 ->payload.mxu;
 
 		x->g = G;
 		x->mode = VTPU_MXU_TRANS_A | VTPU_MXU_TRANS_B;
@@ -193,7 +225,9 @@ static void *matmul_bf16(size_t *bytes)
 		x->epi_op[0] = VTPU_EPI_SCALE_IMM;
 		x->epi_arg[0] = 0x3e000000;
 		x->epi_op[1] = acts[i];
-		x->epi_arg[1] = acts[i] == VTPU_EPI_SCALE ? s : acts[i] == VTPU_EPI_CLAMP ? 0xbf000000 : 0;
+		x->epi_arg[1] = acts[i] == VTPU_EPI_SCALE ? s :
+				acts[i] == VTPU_EPI_CLAMP ? 0xbf000000 :
+							    0;
 		if (acts[i] == VTPU_EPI_LEAKY_RELU)
 			x->epi_arg[1] = 0x3dcccccd;
 		if (acts[i] == VTPU_EPI_CLAMP)
@@ -206,7 +240,11 @@ static void *matmul_bf16(size_t *bytes)
 /* Each micro-op once, four chains of six over awkward numbers, f32 and bf16 results. */
 static void *elementwise(size_t *bytes)
 {
-	enum { ROWS = 37, COLS = 1112, COUNT = ROWS * COLS };
+	enum {
+		ROWS = 37,
+		COLS = 1112,
+		COUNT = ROWS * COLS
+	};
 	const uint32_t in = 0, row = 256 * KIB, out = 512 * KIB;
 	struct builder p;
 
@@ -241,7 +279,10 @@ static void *elementwise(size_t *bytes)
 
 			/* r0 and r1 in turn, each from both. */
 			x->op[n].op = op;
-			x->op[n].args = VTPU_EW_ARGS(n & 1, n & 1, unary ? 0 : n == 3 ? VTPU_EW_IMM0 : ~n & 1);
+			x->op[n].args = VTPU_EW_ARGS(n & 1, n & 1,
+						     unary  ? 0 :
+						     n == 3 ? VTPU_EW_IMM0 :
+							      ~n & 1);
 		}
 		x->imm[0] = 0x3fc00000;
 	}
@@ -252,8 +293,13 @@ static void *elementwise(size_t *bytes)
 /* Reductions both ways, softmax of long rows, transpose. */
 static void *row_ops(size_t *bytes)
 {
-	enum { ROWS = 50, COLS = 3001, COUNT = ROWS * COLS };
-	const uint32_t in = 0, half = 768 * KIB, result = 1280 * KIB, soft = 1536 * KIB, turned = 2304 * KIB;
+	enum {
+		ROWS = 50,
+		COLS = 3001,
+		COUNT = ROWS * COLS
+	};
+	const uint32_t in = 0, half = 768 * KIB, result = 1280 * KIB, soft = 1536 * KIB,
+		       turned = 2304 * KIB;
 	uint32_t to = result;
 	struct builder p;
 
@@ -266,19 +312,23 @@ static void *row_ops(size_t *bytes)
 	load(&p, 0, in, VTPU_TYPE_F32, COUNT);
 	load(&p, 1, half, VTPU_TYPE_BF16, COUNT);
 	for (uint8_t op = VTPU_REDUCE_SUM; op <= VTPU_REDUCE_SUMSQ; op++) {
-		struct vtpu_insn_rows *x = rows(&p, VTPU_OP_REDUCE, in, to, ROWS, COLS, VTPU_TYPE_F32, VTPU_TYPE_F32, 4);
+		struct vtpu_insn_rows *x = rows(&p, VTPU_OP_REDUCE, in, to, ROWS, COLS,
+						VTPU_TYPE_F32, VTPU_TYPE_F32, 4);
 
 		x->op = op;
 		x->axis = 1;
 		to += ROWS * 4;
-		x = rows(&p, VTPU_OP_REDUCE, half, to, ROWS, COLS, VTPU_TYPE_BF16, VTPU_TYPE_F32, 0);
+		x = rows(&p, VTPU_OP_REDUCE, half, to, ROWS, COLS, VTPU_TYPE_BF16, VTPU_TYPE_F32,
+			 0);
 		x->op = op;
 		to += COLS * 4;
 	}
 	save(&p, result, 2, 0, VTPU_TYPE_F32, 4 * (ROWS + COLS));
-	rows(&p, VTPU_OP_SOFTMAX, in, soft, ROWS, COLS, VTPU_TYPE_F32, VTPU_TYPE_F32, COLS * 4)->imm[0] = 0x3f000000;
+	rows(&p, VTPU_OP_SOFTMAX, in, soft, ROWS, COLS, VTPU_TYPE_F32, VTPU_TYPE_F32, COLS * 4)
+		->imm[0] = 0x3f000000;
 	save(&p, soft, 3, 0, VTPU_TYPE_F32, COUNT);
-	rows(&p, VTPU_OP_TRANSPOSE, half, turned, ROWS, COLS, VTPU_TYPE_BF16, VTPU_TYPE_BF16, ROWS * 2);
+	rows(&p, VTPU_OP_TRANSPOSE, half, turned, ROWS, COLS, VTPU_TYPE_BF16, VTPU_TYPE_BF16,
+	     ROWS * 2);
 	save(&p, turned, 4, 0, VTPU_TYPE_BF16, COUNT);
 	return end(&p, bytes);
 }
@@ -294,20 +344,34 @@ static void *moves(size_t *bytes)
 	ib_base(&p.b, "odd in", 7 * 6 * 5 * 4 * 3 * 4, 64 * KIB, VTPU_BASE_READ);
 	ib_base(&p.b, "out", 1024 * KIB, 1024 * KIB, VTPU_BASE_WRITE);
 	in_order(&p, ib_insn(&p.b, VTPU_OP_FILL))->payload.dma = (struct vtpu_insn_dma){
-		.dst = VMEM(0), .dst_type = VTPU_TYPE_S32, .ndim = 1, .count = { 256 * KIB, 1, 1, 1, 1 },
-		.dst_stride = { 4 }, .imm = 0x01020304,
+		.dst = VMEM(0),
+		.dst_type = VTPU_TYPE_S32,
+		.ndim = 1,
+		.count = { 256 * KIB, 1, 1, 1, 1 },
+		.dst_stride = { 4 },
+		.imm = 0x01020304,
 	};
 	x = &in_order(&p, ib_insn(&p.b, VTPU_OP_COPY))->payload.dma;
 	*x = (struct vtpu_insn_dma){
-		.src = HBM(0, 0), .dst = VMEM(box), .src_type = VTPU_TYPE_F32, .dst_type = VTPU_TYPE_F32, .ndim = 5,
-		.count = { 7, 6, 5, 4, 3 }, .src_stride = { 4, 28, 168, 840, 3360 },
+		.src = HBM(0, 0),
+		.dst = VMEM(box),
+		.src_type = VTPU_TYPE_F32,
+		.dst_type = VTPU_TYPE_F32,
+		.ndim = 5,
+		.count = { 7, 6, 5, 4, 3 },
+		.src_stride = { 4, 28, 168, 840, 3360 },
 		.dst_stride = { 4, 48, 48 * 8, 48 * 8 * 9, 48 * 8 * 9 * 5 },
-		.pad_before = { 1, 2, 0, 1 }, .pad_after = { 2, 0, 3, 0 },
+		.pad_before = { 1, 2, 0, 1 },
+		.pad_after = { 2, 0, 3, 0 },
 	};
-	in_order(&p, ib_copy2d(&p.b, HBM(0, 0), VMEM(cast), VTPU_TYPE_F32, VTPU_TYPE_BF16, 36, 70, 280, 150));
-	in_order(&p, ib_copy2d(&p.b, VMEM(cast), VMEM(back), VTPU_TYPE_BF16, VTPU_TYPE_F32, 36, 70, 150, 280));
-	in_order(&p, ib_copy2d(&p.b, HBM(0, 0), VMEM(back + 128 * KIB), VTPU_TYPE_U8, VTPU_TYPE_F32, 100, 99, 100, 400));
-	in_order(&p, ib_copy2d(&p.b, HBM(0, 0), VMEM(filled), VTPU_TYPE_U8, VTPU_TYPE_BF16, 100, 99, 100, 200));
+	in_order(&p, ib_copy2d(&p.b, HBM(0, 0), VMEM(cast), VTPU_TYPE_F32, VTPU_TYPE_BF16, 36, 70,
+			       280, 150));
+	in_order(&p, ib_copy2d(&p.b, VMEM(cast), VMEM(back), VTPU_TYPE_BF16, VTPU_TYPE_F32, 36, 70,
+			       150, 280));
+	in_order(&p, ib_copy2d(&p.b, HBM(0, 0), VMEM(back + 128 * KIB), VTPU_TYPE_U8, VTPU_TYPE_F32,
+			       100, 99, 100, 400));
+	in_order(&p, ib_copy2d(&p.b, HBM(0, 0), VMEM(filled), VTPU_TYPE_U8, VTPU_TYPE_BF16, 100, 99,
+			       100, 200));
 	in_order(&p, ib_copy(&p.b, VMEM(filled), VMEM(filled + 6), VTPU_TYPE_BF16, 5000));
 	save(&p, 0, 1, 0, VTPU_TYPE_S32, 256 * KIB);
 	return end(&p, bytes);
@@ -316,7 +380,9 @@ static void *moves(size_t *bytes)
 /* Two units and two cores' worth of them write the same places without a semaphore: the event order decides. */
 static void *race(size_t *bytes)
 {
-	enum { N = 4096 };
+	enum {
+		N = 4096
+	};
 	struct vtpu_insn *insn;
 	struct builder p;
 
@@ -344,8 +410,8 @@ static void *race(size_t *bytes)
 		x->op[0].op = VTPU_EW_FMA;
 		x->op[0].args = VTPU_EW_ARGS(0, 1, VTPU_EW_IMM0);
 		x->imm[0] = 0x3f000000;
-		insn = ib_copy(&p.b, VMEM(4 * N + 4 * (i * 31 % 512)), VMEM(4 * (i * 53 % 2048)), VTPU_TYPE_F32,
-			       100 + i * 40);
+		insn = ib_copy(&p.b, VMEM(4 * N + 4 * (i * 31 % 512)), VMEM(4 * (i * 53 % 2048)),
+			       VTPU_TYPE_F32, 100 + i * 40);
 		ib_wait(insn, 1, 1);
 		ib_signal(insn, 2, 0, 1);
 	}

@@ -7,8 +7,8 @@
 
 #include "ref_ops.h"
 
-#define U    0x1p-24	/* half an ulp of f32, relative */
-#define TINY 0x1p-126	/* what flushing may take away */
+#define U    0x1p-24  /* half an ulp of f32, relative */
+#define TINY 0x1p-126 /* what flushing may take away */
 
 /* Error of functions, in u: twice the ulps that docs/numerics.md states. */
 #define U_EXP	  (2 * 1.0 * U)
@@ -181,7 +181,8 @@ static struct ref immediate(uint32_t bits)
 	return exact(ref_get((const uint8_t *)&bits, VTPU_TYPE_F32));
 }
 
-static struct ref epilogue(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32_t i, uint32_t j, struct ref r)
+static struct ref epilogue(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32_t i,
+			   uint32_t j, struct ref r)
 {
 	const uint32_t *arg = x->epi_arg;
 
@@ -194,7 +195,9 @@ static struct ref epilogue(const struct vtpu_insn_mxu *x, const uint8_t *vmem, u
 			r = mul(r, exact(ref_get(vmem + *arg++ + j * 4, VTPU_TYPE_F32)));
 			break;
 		case VTPU_EPI_RESIDUAL:
-			r = add(r, exact(ref_get(vmem + *arg++ + i * x->ldd + j * size_of(x->d_type), x->d_type)));
+			r = add(r,
+				exact(ref_get(vmem + *arg++ + i * x->ldd + j * size_of(x->d_type),
+					      x->d_type)));
 			break;
 		case VTPU_EPI_SCALE_IMM:
 			r = mul(r, immediate(*arg++));
@@ -207,7 +210,9 @@ static struct ref epilogue(const struct vtpu_insn_mxu *x, const uint8_t *vmem, u
 
 			/* Around zero either branch may be taken, and both are small. */
 			if (!(r.v > 0))
-				r = fabs(r.v) <= r.e ? (struct ref){ y.v, y.e + r.e + fabs(y.v - r.v) } : y;
+				r = fabs(r.v) <= r.e ?
+					    (struct ref){ y.v, y.e + r.e + fabs(y.v - r.v) } :
+					    y;
 			else if (r.v <= r.e)
 				r.e += y.e + fabs(y.v - r.v);
 			break;
@@ -242,10 +247,12 @@ struct ref ref_matmul(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32
 
 		for (uint32_t k = 0; k < x->k; k++) {
 			double p = ref_get(x->mode & VTPU_MXU_TRANS_A ? a + k * x->lda + i * as :
-									a + i * x->lda + k * as, x->a_type);
+									a + i * x->lda + k * as,
+					   x->a_type);
 
 			p *= ref_get(x->mode & VTPU_MXU_TRANS_B ? b + j * x->ldb + k * bs :
-								  b + k * x->ldb + j * bs, x->b_type);
+								  b + k * x->ldb + j * bs,
+				     x->b_type);
 			sum += p;
 			magnitude += isfinite(p) ? fabs(p) : 0;
 		}
@@ -290,11 +297,13 @@ static struct ref micro_op(unsigned int op, struct ref d, struct ref a, struct r
 	case VTPU_EW_RSQRT:
 		if (a.e > 0 && a.v <= 2 * a.e)
 			return (struct ref){ 0, INFINITY };
-		return monotonous(op == VTPU_EW_SQRT ? sqrt : f_rsqrt, a, op == VTPU_EW_SQRT ? U : 3 * U);
+		return monotonous(op == VTPU_EW_SQRT ? sqrt : f_rsqrt, a,
+				  op == VTPU_EW_SQRT ? U : 3 * U);
 	case VTPU_EW_RCP:
 		return quotient(exact(1), a);
 	case VTPU_EW_FLOOR:
-		return (struct ref){ floor(a.v), floor(a.v - a.e) == floor(a.v + a.e) ? 0 : 1 + a.e };
+		return (struct ref){ floor(a.v),
+				     floor(a.v - a.e) == floor(a.v + a.e) ? 0 : 1 + a.e };
 	case VTPU_EW_EXP:
 		return monotonous(exp, a, U_EXP);
 	case VTPU_EW_LOG:
@@ -316,7 +325,8 @@ static struct ref micro_op(unsigned int op, struct ref d, struct ref a, struct r
 	}
 }
 
-struct ref ref_ew(const struct vtpu_insn_ew *x, const uint8_t *vmem, unsigned int out, uint32_t i, uint32_t j)
+struct ref ref_ew(const struct vtpu_insn_ew *x, const uint8_t *vmem, unsigned int out, uint32_t i,
+		  uint32_t j)
 {
 	struct ref r[6] = { 0 };
 
@@ -325,7 +335,8 @@ struct ref ref_ew(const struct vtpu_insn_ew *x, const uint8_t *vmem, unsigned in
 		bool across = x->in_bcast[n] == VTPU_BCAST_FULL || x->in_bcast[n] == VTPU_BCAST_ROW;
 
 		r[n] = exact(ref_get(vmem + x->in[n].addr + (down ? i * x->in[n].pitch : 0) +
-				     (across ? j * size_of(x->in_type[n]) : 0), x->in_type[n]));
+					     (across ? j * size_of(x->in_type[n]) : 0),
+				     x->in_type[n]));
 	}
 	r[VTPU_EW_IMM0] = immediate(x->imm[0]);
 	r[VTPU_EW_IMM1] = immediate(x->imm[1]);
@@ -378,7 +389,8 @@ void ref_softmax(const struct vtpu_insn_rows *x, const uint8_t *vmem, uint32_t r
 	double total = 0;
 
 	for (uint32_t j = 0; j < x->cols; j++) {
-		out[j] = mul(exact(ref_get(in + j * size_of(x->in_type), x->in_type)), immediate(x->imm[0]));
+		out[j] = mul(exact(ref_get(in + j * size_of(x->in_type), x->in_type)),
+			     immediate(x->imm[0]));
 		max = j ? pick(max, out[j], max.v > out[j].v) : out[j];
 	}
 	for (uint32_t j = 0; j < x->cols; j++) {

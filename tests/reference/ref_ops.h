@@ -30,13 +30,15 @@ double ref_get(const uint8_t *p, unsigned int type);
 struct ref ref_matmul(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32_t i, uint32_t j);
 
 /** ref_ew() - result (@i, @j) of output @out of an EW */
-struct ref ref_ew(const struct vtpu_insn_ew *x, const uint8_t *vmem, unsigned int out, uint32_t i, uint32_t j);
+struct ref ref_ew(const struct vtpu_insn_ew *x, const uint8_t *vmem, unsigned int out, uint32_t i,
+		  uint32_t j);
 
 /** ref_reduce() - result @i of a REDUCE */
 struct ref ref_reduce(const struct vtpu_insn_rows *x, const uint8_t *vmem, uint32_t i);
 
 /** ref_softmax() - one row of a SOFTMAX into @out[cols] */
-void ref_softmax(const struct vtpu_insn_rows *x, const uint8_t *vmem, uint32_t row, struct ref *out);
+void ref_softmax(const struct vtpu_insn_rows *x, const uint8_t *vmem, uint32_t row,
+		 struct ref *out);
 
 /**
  * ref_dma() - what a COPY or FILL leaves in memory, element by element in order

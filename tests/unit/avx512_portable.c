@@ -11,15 +11,15 @@
 #include <simde/x86/avx512.h>
 
 /* SIMDe 0.7.4 lacks these, or (roundscale) gets them wrong: results and lanes of one conversion or shift each. */
-#define PORTABLE(name, result, lane, argument, expression)                 \
+#define PORTABLE(name, result, lane, argument, expression) \
 	static inline simde##result portable_##name(argument, unsigned int n) \
-	{                                                                     \
-		simde##result##_private p;                                    \
-									      \
-		(void)n;                                                      \
-		for (int i = 0; i < 16; i++)                                  \
-			p.lane[i] = expression;                               \
-		return simde##result##_from_private(p);                       \
+	{ \
+		simde##result##_private p; \
+\
+		(void)n; \
+		for (int i = 0; i < 16; i++) \
+			p.lane[i] = expression; \
+		return simde##result##_from_private(p); \
 	}
 
 PORTABLE(srai_epi32, __m512i, i32, simde__m512i a, simde__m512i_to_private(a).i32[i] >> n)
@@ -35,11 +35,11 @@ PORTABLE(floor_ps, __m512, f32, simde__m512 a, floorf(simde__m512_to_private(a).
 #undef _mm512_cvtepu8_epi32
 #undef _mm512_cvtepi32_epi16
 #undef _mm512_roundscale_ps
-#define _mm512_srai_epi32(a, n)	  portable_srai_epi32(a, n)
-#define _mm512_cvtepi32_ps(a)	  portable_cvtepi32_ps(a, 0)
-#define _mm512_cvtepu16_epi32(a)  portable_cvtepu16_epi32(a, 0)
-#define _mm512_cvtepu8_epi32(a)	  portable_cvtepu8_epi32(a, 0)
-#define _mm512_cvtepi32_epi16(a)  portable_cvtepi32_epi16(a, 0)
+#define _mm512_srai_epi32(a, n)	      portable_srai_epi32(a, n)
+#define _mm512_cvtepi32_ps(a)	      portable_cvtepi32_ps(a, 0)
+#define _mm512_cvtepu16_epi32(a)      portable_cvtepu16_epi32(a, 0)
+#define _mm512_cvtepu8_epi32(a)	      portable_cvtepu8_epi32(a, 0)
+#define _mm512_cvtepi32_epi16(a)      portable_cvtepi32_epi16(a, 0)
 #define _mm512_roundscale_ps(a, mode) portable_floor_ps(a, mode)
 
 #include "kernels/vec_avx512.h"

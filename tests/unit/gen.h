@@ -19,8 +19,8 @@
 
 struct gen {
 	uint64_t state;
-	uint32_t top;	/* first free byte of VMEM */
-	bool tame;	/* only ordinary numbers: no NaN, infinity or denormal */
+	uint32_t top; /* first free byte of VMEM */
+	bool tame;    /* only ordinary numbers: no NaN, infinity or denormal */
 };
 
 static inline uint64_t gen_u64(struct gen *g)
@@ -41,7 +41,8 @@ static inline uint32_t gen_below(struct gen *g, uint32_t n)
 /** gen_size() - 1..max, more often small or at an edge of a vector */
 static inline uint32_t gen_size(struct gen *g, uint32_t max)
 {
-	static const uint32_t edges[] = { 1, 2, 3, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17, 31, 32, 33, 47, 64, 65 };
+	static const uint32_t edges[] = { 1,  2,  3,  5,  6,  7,  8,  9,  12, 13,
+					  15, 16, 17, 31, 32, 33, 47, 64, 65 };
 	uint32_t n;
 
 	if (gen_below(g, 2))
@@ -113,9 +114,9 @@ static inline void gen_begin(struct gen *g, uint64_t seed, struct vtpu_insn *ins
 static inline void gen_epilogue(struct gen *g, uint8_t *vmem, struct vtpu_insn_mxu *x)
 {
 	static const uint8_t ops[] = {
-		VTPU_EPI_BIAS, VTPU_EPI_SCALE, VTPU_EPI_RESIDUAL, VTPU_EPI_SCALE_IMM, VTPU_EPI_RELU,
-		VTPU_EPI_LEAKY_RELU, VTPU_EPI_CLAMP, VTPU_EPI_SIGMOID, VTPU_EPI_TANH, VTPU_EPI_GELU,
-		VTPU_EPI_SILU,
+		VTPU_EPI_BIAS, VTPU_EPI_SCALE,	    VTPU_EPI_RESIDUAL, VTPU_EPI_SCALE_IMM,
+		VTPU_EPI_RELU, VTPU_EPI_LEAKY_RELU, VTPU_EPI_CLAMP,    VTPU_EPI_SIGMOID,
+		VTPU_EPI_TANH, VTPU_EPI_GELU,	    VTPU_EPI_SILU,
 	};
 	uint32_t n = gen_below(g, 5), arg = 0, pitch;
 
@@ -224,11 +225,13 @@ static inline void gen_ew(struct gen *g, uint64_t seed, uint8_t *vmem, struct vt
 	}
 	for (uint32_t i = 0; i < x->nout; i++) {
 		x->out_type[i] = gen_float_type(g);
-		x->out[i].addr = gen_place(g, vmem, x->rows, x->cols, x->out_type[i], &x->out[i].pitch);
+		x->out[i].addr =
+			gen_place(g, vmem, x->rows, x->cols, x->out_type[i], &x->out[i].pitch);
 		if (dense)
 			x->out[i].pitch = x->cols * vtpu_type_bytes(x->out_type[i]);
 	}
-	if (x->nin && x->in_bcast[0] == VTPU_BCAST_FULL && x->in_type[0] != VTPU_TYPE_U8 && gen_below(g, 2)) {
+	if (x->nin && x->in_bcast[0] == VTPU_BCAST_FULL && x->in_type[0] != VTPU_TYPE_U8 &&
+	    gen_below(g, 2)) {
 		x->out_type[0] = x->in_type[0];
 		x->out[0].addr = x->in[0].addr;
 		x->out[0].pitch = x->in[0].pitch;
@@ -238,14 +241,16 @@ static inline void gen_ew(struct gen *g, uint64_t seed, uint8_t *vmem, struct vt
 		bool unary = op == VTPU_EW_MOV || (op >= VTPU_EW_NEG && op <= VTPU_EW_SILU);
 
 		x->op[i].op = op;
-		x->op[i].args = VTPU_EW_ARGS(gen_below(g, 4), gen_below(g, 6), unary ? 0 : gen_below(g, 6));
+		x->op[i].args =
+			VTPU_EW_ARGS(gen_below(g, 4), gen_below(g, 6), unary ? 0 : gen_below(g, 6));
 	}
 	x->imm[0] = gen_f32(g);
 	x->imm[1] = gen_f32(g);
 }
 
 /** gen_rows() - a random REDUCE, SOFTMAX or TRANSPOSE */
-static inline void gen_rows(struct gen *g, uint64_t seed, uint8_t *vmem, struct vtpu_insn *insn, uint8_t opcode)
+static inline void gen_rows(struct gen *g, uint64_t seed, uint8_t *vmem, struct vtpu_insn *insn,
+			    uint8_t opcode)
 {
 	struct vtpu_insn_rows *x = &insn->payload.rows;
 
@@ -270,21 +275,22 @@ static inline void gen_rows(struct gen *g, uint64_t seed, uint8_t *vmem, struct 
 	} else {
 		x->op = VTPU_REDUCE_SUM + gen_below(g, 4);
 		x->axis = gen_below(g, 2);
-		x->out = gen_place(g, vmem, x->axis ? x->rows : 1, x->axis ? 1 : x->cols, x->out_type,
-				   &x->out_pitch);
+		x->out = gen_place(g, vmem, x->axis ? x->rows : 1, x->axis ? 1 : x->cols,
+				   x->out_type, &x->out_pitch);
 		if (!x->axis)
 			x->out_pitch = 0;
 	}
 }
 
 /** gen_dma() - a random COPY or FILL inside VMEM; may overlap itself */
-static inline void gen_dma(struct gen *g, uint64_t seed, uint8_t *vmem, struct vtpu_insn *insn, uint8_t opcode)
+static inline void gen_dma(struct gen *g, uint64_t seed, uint8_t *vmem, struct vtpu_insn *insn,
+			   uint8_t opcode)
 {
 	static const uint8_t pairs[][2] = {
-		{ VTPU_TYPE_U8, VTPU_TYPE_U8 },	    { VTPU_TYPE_S8, VTPU_TYPE_S8 },
-		{ VTPU_TYPE_S32, VTPU_TYPE_S32 },   { VTPU_TYPE_BF16, VTPU_TYPE_BF16 },
-		{ VTPU_TYPE_F32, VTPU_TYPE_F32 },   { VTPU_TYPE_U8, VTPU_TYPE_F32 },
-		{ VTPU_TYPE_U8, VTPU_TYPE_BF16 },   { VTPU_TYPE_F32, VTPU_TYPE_BF16 },
+		{ VTPU_TYPE_U8, VTPU_TYPE_U8 },	   { VTPU_TYPE_S8, VTPU_TYPE_S8 },
+		{ VTPU_TYPE_S32, VTPU_TYPE_S32 },  { VTPU_TYPE_BF16, VTPU_TYPE_BF16 },
+		{ VTPU_TYPE_F32, VTPU_TYPE_F32 },  { VTPU_TYPE_U8, VTPU_TYPE_F32 },
+		{ VTPU_TYPE_U8, VTPU_TYPE_BF16 },  { VTPU_TYPE_F32, VTPU_TYPE_BF16 },
 		{ VTPU_TYPE_BF16, VTPU_TYPE_F32 },
 	};
 	struct vtpu_insn_dma *x = &insn->payload.dma;
@@ -327,16 +333,20 @@ static inline void gen_dma(struct gen *g, uint64_t seed, uint8_t *vmem, struct v
 	if (opcode == VTPU_OP_FILL) {
 		memset(x->src_stride, 0, sizeof(x->src_stride));
 		x->src_type = 0;
-		x->imm = dst_size == 4 ? (uint32_t)gen_u64(g) : (uint32_t)gen_u64(g) & ((1u << 8 * dst_size) - 1);
+		x->imm = dst_size == 4 ? (uint32_t)gen_u64(g) :
+					 (uint32_t)gen_u64(g) & ((1u << 8 * dst_size) - 1);
 	} else {
-		x->src = VTPU_ADDR(VTPU_SPACE_VMEM, 0, (uint64_t)-src_low + src_size * gen_below(g, 64));
+		x->src = VTPU_ADDR(VTPU_SPACE_VMEM, 0,
+				   (uint64_t)-src_low + src_size * gen_below(g, 64));
 	}
 	/* Into the upper part, or a few elements behind the source. */
-	x->dst = VTPU_ADDR(VTPU_SPACE_VMEM, 0, (uint64_t)((gen_below(g, 5) ? GEN_VMEM / 2 : GEN_VMEM / 16) /
-							  dst_size * dst_size) +
+	x->dst = VTPU_ADDR(VTPU_SPACE_VMEM, 0,
+			   (uint64_t)((gen_below(g, 5) ? GEN_VMEM / 2 : GEN_VMEM / 16) / dst_size *
+				      dst_size) +
 				   (uint64_t)-dst_low);
 	if (opcode == VTPU_OP_COPY && !gen_below(g, 6) && !dst_low)
-		x->dst = VTPU_ADDR(VTPU_SPACE_VMEM, 0, x->src / dst_size * dst_size + dst_size * gen_below(g, 9));
+		x->dst = VTPU_ADDR(VTPU_SPACE_VMEM, 0,
+				   x->src / dst_size * dst_size + dst_size * gen_below(g, 9));
 	g->top = GEN_VMEM;
 }
 

@@ -37,7 +37,8 @@ static void run_once(struct hand_run *r, struct vtpu_pool *pool)
 
 /* ---- Random hazard graphs ------------------------------------------------- */
 
-static struct vtpu_insn *copy(struct hand *h, uint32_t core, uint64_t src, uint64_t dst, uint32_t bytes)
+static struct vtpu_insn *copy(struct hand *h, uint32_t core, uint64_t src, uint64_t dst,
+			      uint32_t bytes)
 {
 	struct vtpu_insn *insn = hand_insn(h, VTPU_OP_COPY, core);
 	struct vtpu_insn_dma *x = &insn->payload.dma;
@@ -148,7 +149,8 @@ static void test_graphs(void)
 				fill_regions(&got, seed);
 				run_once(&got, pool);
 				for (uint32_t c = 0; c < h.p.width; c++)
-					wrong += memcmp(want.run.core[c].vmem, got.run.core[c].vmem, 12 * REGION) != 0;
+					wrong += memcmp(want.run.core[c].vmem, got.run.core[c].vmem,
+							12 * REGION) != 0;
 				wrong += got.done != 1 || atomic_load(&got.run.retired) != 60;
 			}
 			hand_run_free(&want);
@@ -157,7 +159,9 @@ static void test_graphs(void)
 		}
 		vtpu_pool_destroy(pool);
 	}
-	tap_ok(!wrong, "%u random programs with joins, 1, 2 and 4 threads: what the reference executor gives", programs);
+	tap_ok(!wrong,
+	       "%u random programs with joins, 1, 2 and 4 threads: what the reference executor gives",
+	       programs);
 }
 
 /* ---- Split instructions --------------------------------------------------- */
@@ -247,9 +251,12 @@ static void test_operands(struct vtpu_pool *pool)
 	h.base[3].core_stride = 128;
 	/* Each core: its part of base 3 to VMEM, a constant behind it, then back to the upper half. */
 	for (uint32_t core = 0; core < 2; core++) {
-		copy(&h, core, VTPU_ADDR(VTPU_SPACE_HBM, 3, 0), VTPU_ADDR(VTPU_SPACE_VMEM, 0, 64), 32);
-		copy(&h, core, VTPU_ADDR(VTPU_SPACE_HBM, VTPU_BASE_CONST, 8), VTPU_ADDR(VTPU_SPACE_VMEM, 0, 96), 8);
-		copy(&h, core, VTPU_ADDR(VTPU_SPACE_VMEM, 0, 64), VTPU_ADDR(VTPU_SPACE_HBM, 3, 64), 40);
+		copy(&h, core, VTPU_ADDR(VTPU_SPACE_HBM, 3, 0), VTPU_ADDR(VTPU_SPACE_VMEM, 0, 64),
+		     32);
+		copy(&h, core, VTPU_ADDR(VTPU_SPACE_HBM, VTPU_BASE_CONST, 8),
+		     VTPU_ADDR(VTPU_SPACE_VMEM, 0, 96), 8);
+		copy(&h, core, VTPU_ADDR(VTPU_SPACE_VMEM, 0, 64), VTPU_ADDR(VTPU_SPACE_HBM, 3, 64),
+		     40);
 	}
 	/* Suppressed by scalar 1, which is 0; not suppressed by scalar 0. */
 	for (int i = 0; i < 2; i++) {
@@ -290,8 +297,10 @@ static void test_operands(struct vtpu_pool *pool)
 		memcpy(&word, r.run.core[0].vmem + 1024, 4);
 		ok = word == 0xabcd1234;
 		memcpy(&word, r.run.core[0].vmem + 1028, 4);
-		tap_ok(ok && word == 0, "arguments come from SMEM; a false predicate suppresses the write");
-		tap_ok(!memcmp((uint8_t *)r.run.core[1].smem + 2048, hbm + 128, 4), "VMEM reaches SMEM");
+		tap_ok(ok && word == 0,
+		       "arguments come from SMEM; a false predicate suppresses the write");
+		tap_ok(!memcmp((uint8_t *)r.run.core[1].smem + 2048, hbm + 128, 4),
+		       "VMEM reaches SMEM");
 		hand_run_free(&r);
 	}
 	hand_free(&h);
@@ -330,8 +339,9 @@ static void test_fault(void)
 				for (uint32_t j = 0; j < 9; j++)
 					wrong += r.run.core[0].vmem[8192 + j * 4096] != 0x5a;
 			}
-			tap_is(wrong, 0, reference ? "the reference executor stops at the first fault" :
-						     "the first fault in semantic order is the one reported");
+			tap_is(wrong, 0,
+			       reference ? "the reference executor stops at the first fault" :
+					   "the first fault in semantic order is the one reported");
 			hand_run_free(&r);
 			hand_free(&h);
 		}
@@ -356,9 +366,11 @@ static void cancel_case(const char *name, struct hand *h, unsigned int threads, 
 	hand_wait(&r);
 	wall = now_ns() - wall;
 	cpu = vtpu_pool_cpu_ns(pool) - cpu;
-	tap_ok(r.run.status == VTPU_ST_ABORTED && r.done == 1, "%s, %u threads%s: ends once, as aborted",
-	       name, threads, reference ? ", reference" : "");
-	tap_ok(cpu < threads * 2000000ULL + 500000, "%s: within 2 ms of work a thread (%" PRIu64 " us)", name, cpu / 1000);
+	tap_ok(r.run.status == VTPU_ST_ABORTED && r.done == 1,
+	       "%s, %u threads%s: ends once, as aborted", name, threads,
+	       reference ? ", reference" : "");
+	tap_ok(cpu < threads * 2000000ULL + 500000,
+	       "%s: within 2 ms of work a thread (%" PRIu64 " us)", name, cpu / 1000);
 	printf("# wall time %" PRIu64 " us\n", wall / 1000);
 	hand_run_free(&r);
 	vtpu_pool_destroy(pool);
@@ -393,7 +405,8 @@ static void test_cancel(void)
 	hand_begin(&h, 1, 2000);
 	for (int i = 0; i < 2000; i++) {
 		struct vtpu_insn_dma *x = &copy(&h, 0, VTPU_ADDR(VTPU_SPACE_VMEM, 0, 0),
-						VTPU_ADDR(VTPU_SPACE_VMEM, 0, 1), 8 << 20)->payload.dma;
+						VTPU_ADDR(VTPU_SPACE_VMEM, 0, 1), 8 << 20)
+						   ->payload.dma;
 
 		/* Overlaps itself, so it goes byte by byte. */
 		x->count[0] = 8 << 20;
@@ -420,7 +433,8 @@ static void test_hang(void)
 	run_once(&other, pool);
 	tap_is(other.run.status, VTPU_ST_OK, "a run beside one that hangs ends");
 	sleep_ms(20);
-	tap_ok(!stuck.done && !atomic_load(&stuck.run.retired), "the one that hangs retires nothing");
+	tap_ok(!stuck.done && !atomic_load(&stuck.run.retired),
+	       "the one that hangs retires nothing");
 	atomic_store(&stuck.run.cancel, true);
 	hand_wait(&stuck);
 	tap_is(stuck.run.status, VTPU_ST_ABORTED, "until it is cancelled");

@@ -39,7 +39,8 @@ static void execute(const struct vtpu_kernels *k, const struct vtpu_insn *insn, 
 }
 
 /* A number of parts that the executor could have chosen, or fewer. */
-static uint32_t some_parts(struct gen *g, const struct vtpu_kernels *k, const struct vtpu_insn *insn)
+static uint32_t some_parts(struct gen *g, const struct vtpu_kernels *k,
+			   const struct vtpu_insn *insn)
 {
 	struct vtpu_op op = { .run = &run, .insn = insn };
 	uint32_t most;
@@ -60,7 +61,8 @@ static bool same(const char *isa, uint64_t seed, const struct vtpu_insn *insn, u
 	for (uint32_t i = 0; i < GEN_VMEM; i++) {
 		if (want[i] == got[i])
 			continue;
-		printf("# %s, case %" PRIu64 ", opcode %#x, %u parts: VMEM byte %#x is %#x, not %#x\n",
+		printf("# %s, case %" PRIu64
+		       ", opcode %#x, %u parts: VMEM byte %#x is %#x, not %#x\n",
 		       isa, seed, insn->opcode, parts, i, got[i], want[i]);
 		break;
 	}
@@ -98,8 +100,8 @@ static void compare(const char *isa, const struct vtpu_kernels *k)
 			break;
 	}
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		tap_ok(cases[ops[i].opcode] && !wrong[ops[i].opcode], "%s: %s, %u cases, bits of scalar",
-		       isa, ops[i].name, cases[ops[i].opcode]);
+		tap_ok(cases[ops[i].opcode] && !wrong[ops[i].opcode],
+		       "%s: %s, %u cases, bits of scalar", isa, ops[i].name, cases[ops[i].opcode]);
 }
 
 /* ---- The scalar product against its definition ---------------------------- */
@@ -124,14 +126,17 @@ static float chain(const struct vtpu_insn_mxu *x, uint32_t i, uint32_t j)
 	if (x->mode & VTPU_MXU_ACCUMULATE)
 		acc = get(start + x->c + i * x->ldc + j * 4, VTPU_TYPE_F32);
 	for (int g = 0; g < x->g; g++) {
-		const uint8_t *a = start + x->a + g * x->a_gstride, *b = start + x->b + g * x->b_gstride;
+		const uint8_t *a = start + x->a + g * x->a_gstride,
+			      *b = start + x->b + g * x->b_gstride;
 		uint32_t as = vtpu_type_bytes(x->a_type), bs = vtpu_type_bytes(x->b_type);
 
 		for (uint32_t k = 0; k < x->k; k++) {
 			float av = get(x->mode & VTPU_MXU_TRANS_A ? a + k * x->lda + i * as :
-								    a + i * x->lda + k * as, x->a_type);
+								    a + i * x->lda + k * as,
+				       x->a_type);
 			float bv = get(x->mode & VTPU_MXU_TRANS_B ? b + j * x->ldb + k * bs :
-								    b + k * x->ldb + j * bs, x->b_type);
+								    b + k * x->ldb + j * bs,
+				       x->b_type);
 
 			acc = fmaf(av, bv, acc);
 		}
@@ -156,16 +161,19 @@ static void definition(void)
 		fp = vtpu_fp_enter();
 		for (uint32_t i = 0; i < x->m; i++) {
 			for (uint32_t j = 0; j < x->n; j++, outputs++) {
-				const uint8_t *d = want + x->d + i * x->ldd + j * vtpu_type_bytes(x->d_type);
+				const uint8_t *d =
+					want + x->d + i * x->ldd + j * vtpu_type_bytes(x->d_type);
 				float c = chain(x, i, j);
 				uint16_t h = vtpu_bf16_from_f32(c);
 
-				wrong += x->d_type == VTPU_TYPE_F32 ? memcmp(d, &c, 4) != 0 : memcmp(d, &h, 2) != 0;
+				wrong += x->d_type == VTPU_TYPE_F32 ? memcmp(d, &c, 4) != 0 :
+								      memcmp(d, &h, 2) != 0;
 			}
 		}
 		vtpu_fp_leave(fp);
 	}
-	tap_ok(!wrong, "scalar: each output is the fmaf() chain of its definition (%u outputs)", outputs);
+	tap_ok(!wrong, "scalar: each output is the fmaf() chain of its definition (%u outputs)",
+	       outputs);
 }
 
 int main(void)

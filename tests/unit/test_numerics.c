@@ -32,7 +32,8 @@ static void test_bf16(void)
 		wrong += vtpu_bf16_from_f32(vtpu_f32(bits)) != want;
 	}
 	tap_is(wrong, 0, "f32 to bf16: nearest, ties to even, denormals flushed, one NaN");
-	tap_is(vtpu_bf16_from_f32(vtpu_f32(0x7f7fffff)), 0x7f80, "the largest f32 rounds to infinity in bf16");
+	tap_is(vtpu_bf16_from_f32(vtpu_f32(0x7f7fffff)), 0x7f80,
+	       "the largest f32 rounds to infinity in bf16");
 	wrong = 0;
 	for (uint32_t h = 0; h < 0x10000; h++)
 		wrong += vtpu_f32_bits(vtpu_bf16_to_f32((uint16_t)h)) != h << 16;
@@ -97,8 +98,8 @@ struct function {
 	unsigned int op;
 	double (*ref)(double x);
 	double max_ulp;
-	double floor;	/* results below this are held to max_ulp of it instead of their own */
-	double zero;	/* results below this may be zero */
+	double floor; /* results below this are held to max_ulp of it instead of their own */
+	double zero;  /* results below this may be zero */
 };
 
 static const struct function functions[] = {
@@ -114,7 +115,8 @@ static const struct function functions[] = {
 
 static void test_function(const struct vtpu_kernels *k, const struct function *f, uint32_t step)
 {
-	float x[VTPU_BLOCK] __attribute__((aligned(64))), y[VTPU_BLOCK] __attribute__((aligned(64)));
+	float x[VTPU_BLOCK] __attribute__((aligned(64))),
+		y[VTPU_BLOCK] __attribute__((aligned(64)));
 	double worst = 0, at = 0;
 	uint64_t bits = 0;
 	uint32_t wrong = 0;
@@ -152,8 +154,9 @@ static void test_function(const struct vtpu_kernels *k, const struct function *f
 			}
 		}
 	}
-	tap_ok(!wrong && worst <= f->max_ulp, "%s: at most %.3g ulp (measured %.4f at %a), special cases right",
-	       f->name, f->max_ulp, worst, at);
+	tap_ok(!wrong && worst <= f->max_ulp,
+	       "%s: at most %.3g ulp (measured %.4f at %a), special cases right", f->name,
+	       f->max_ulp, worst, at);
 	if (wrong)
 		printf("# %u special cases are wrong\n", wrong);
 }
@@ -168,8 +171,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		test_function(k, &functions[i], step);
 	tap_ok(vtpu_kernels_select(VTPU_ISA_SCALAR) == &vtpu_kernels_scalar &&
-	       vtpu_kernels_isa(&vtpu_kernels_scalar) == VTPU_ISA_SCALAR, "kernels can be chosen");
+		       vtpu_kernels_isa(&vtpu_kernels_scalar) == VTPU_ISA_SCALAR,
+	       "kernels can be chosen");
 	setenv("VTPU_ISA", "scalar", 1);
-	tap_ok(vtpu_kernels_select(VTPU_ISA_AUTO) == &vtpu_kernels_scalar, "VTPU_ISA decides where none is asked for");
+	tap_ok(vtpu_kernels_select(VTPU_ISA_AUTO) == &vtpu_kernels_scalar,
+	       "VTPU_ISA decides where none is asked for");
 	return tap_done();
 }

@@ -41,13 +41,15 @@ static void test_size(void)
 
 	tap_ok(!vtpu_pool_create(257, NULL, NULL, NULL), "more than 256 threads are refused");
 	pool = vtpu_pool_create(0, NULL, NULL, NULL);
-	tap_is(vtpu_pool_threads(pool), sysconf(_SC_NPROCESSORS_ONLN), "0 threads means one for each CPU");
+	tap_is(vtpu_pool_threads(pool), sysconf(_SC_NPROCESSORS_ONLN),
+	       "0 threads means one for each CPU");
 	vtpu_pool_destroy(pool);
 	vtpu_pool_destroy(NULL);
 	pool = vtpu_pool_create(3, on_start, on_stop, &starts);
 	tap_is(vtpu_pool_threads(pool), 3, "three threads are three threads");
 	vtpu_pool_destroy(pool);
-	tap_ok(atomic_load(&starts) == 3 && atomic_load(&stops) == 3, "each thread runs both hooks once");
+	tap_ok(atomic_load(&starts) == 3 && atomic_load(&stops) == 3,
+	       "each thread runs both hooks once");
 }
 
 static void *submitter(void *arg)
@@ -67,7 +69,8 @@ static void test_submit(void)
 	for (int i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
 	vtpu_pool_destroy(pool);
-	tap_is(atomic_load(&calls), 6000, "calls from three threads run once each, before the pool ends");
+	tap_is(atomic_load(&calls), 6000,
+	       "calls from three threads run once each, before the pool ends");
 }
 
 /* A chain of @n fills of @bytes each. */
@@ -90,7 +93,10 @@ static void fills(struct hand *h, uint32_t n, uint32_t bytes)
 
 static void test_runs(void)
 {
-	enum { RUNS = 24, TIMES = 20 };
+	enum {
+		RUNS = 24,
+		TIMES = 20
+	};
 	static struct hand_run run[RUNS];
 	struct vtpu_pool *pool = vtpu_pool_create(4, NULL, NULL, NULL);
 	int wrong = 0;
@@ -105,7 +111,8 @@ static void test_runs(void)
 		for (int i = 0; i < RUNS; i++) {
 			hand_wait(&run[i]);
 			wrong += run[i].done != 1 || run[i].run.status != VTPU_ST_OK ||
-				 atomic_load(&run[i].run.retired) != 50 || run[i].run.core[0].vmem[0] != 49;
+				 atomic_load(&run[i].run.retired) != 50 ||
+				 run[i].run.core[0].vmem[0] != 49;
 		}
 	}
 	tap_is(wrong, 0, "480 runs, 24 at a time, each end once and right");
@@ -136,7 +143,8 @@ static void test_turns(void)
 	while (atomic_load(&calls) == before)
 		sleep_ms(1);
 	retired = atomic_load(&slow.run.retired);
-	tap_ok(retired < 5000, "a short run and a call get their turn on one thread beside a long run");
+	tap_ok(retired < 5000,
+	       "a short run and a call get their turn on one thread beside a long run");
 	hand_wait(&slow);
 	tap_is(atomic_load(&slow.run.retired), 5000, "and the long run ends");
 	hand_run_free(&slow);

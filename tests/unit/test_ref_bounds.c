@@ -25,10 +25,19 @@ static struct vtpu_scratch scratch;
 struct tally {
 	const char *name;
 	uint64_t results, known, wrong;
-	double tightest;	/* largest share of its bound that an error took */
+	double tightest; /* largest share of its bound that an error took */
 };
 
-enum { MATMUL, EW, REDUCE, SOFTMAX, TRANSPOSE, COPY, FILL, KINDS };
+enum {
+	MATMUL,
+	EW,
+	REDUCE,
+	SOFTMAX,
+	TRANSPOSE,
+	COPY,
+	FILL,
+	KINDS
+};
 
 static struct tally tally[KINDS] = {
 	{ .name = "matmul with epilogue" }, { .name = "element-wise chains" },
@@ -55,7 +64,8 @@ static void check(struct tally *t, uint64_t seed, struct ref r, const uint8_t *p
 	if (ok && r.e > 0 && isfinite(error))
 		t->tightest = fmax(t->tightest, error / r.e);
 	if (!ok && t->wrong++ < 3)
-		printf("# %s, case %" PRIu64 ": got %.9g, reference %.9g, bound %.3g\n", t->name, seed, got, r.v, r.e);
+		printf("# %s, case %" PRIu64 ": got %.9g, reference %.9g, bound %.3g\n", t->name,
+		       seed, got, r.v, r.e);
 }
 
 static void check_rows(struct tally *t, uint64_t seed, const struct vtpu_insn_rows *x)
@@ -65,7 +75,8 @@ static void check_rows(struct tally *t, uint64_t seed, const struct vtpu_insn_ro
 	for (uint32_t i = 0; i < x->rows; i++) {
 		ref_softmax(x, start, i, row);
 		for (uint32_t j = 0; j < x->cols; j++)
-			check(t, seed, row[j], end + x->out + i * x->out_pitch + j * vtpu_type_bytes(x->out_type),
+			check(t, seed, row[j],
+			      end + x->out + i * x->out_pitch + j * vtpu_type_bytes(x->out_type),
 			      x->out_type);
 	}
 }
@@ -89,7 +100,8 @@ static void check_insn(uint64_t seed, const struct vtpu_insn *insn)
 		for (uint32_t i = 0; i < m->m; i++) {
 			for (uint32_t j = 0; j < m->n; j++)
 				check(&tally[MATMUL], seed, ref_matmul(m, start, i, j),
-				      end + m->d + i * m->ldd + j * vtpu_type_bytes(m->d_type), m->d_type);
+				      end + m->d + i * m->ldd + j * vtpu_type_bytes(m->d_type),
+				      m->d_type);
 		}
 		break;
 	case VTPU_OP_EW:
@@ -98,14 +110,17 @@ static void check_insn(uint64_t seed, const struct vtpu_insn *insn)
 				for (uint32_t j = 0; j < e->cols; j++)
 					check(&tally[EW], seed, ref_ew(e, start, o, i, j),
 					      end + e->out[o].addr + i * e->out[o].pitch +
-						      j * vtpu_type_bytes(e->out_type[o]), e->out_type[o]);
+						      j * vtpu_type_bytes(e->out_type[o]),
+					      e->out_type[o]);
 			}
 		}
 		break;
 	case VTPU_OP_REDUCE:
 		for (uint32_t i = 0; i < (x->axis ? x->rows : x->cols); i++)
 			check(&tally[REDUCE], seed, ref_reduce(x, start, i),
-			      end + x->out + i * (x->axis ? x->out_pitch : vtpu_type_bytes(x->out_type)), x->out_type);
+			      end + x->out +
+				      i * (x->axis ? x->out_pitch : vtpu_type_bytes(x->out_type)),
+			      x->out_type);
 		break;
 	case VTPU_OP_SOFTMAX:
 		check_rows(&tally[SOFTMAX], seed, x);
@@ -149,8 +164,11 @@ int main(void)
 	for (int i = 0; i < KINDS; i++) {
 		const struct tally *t = &tally[i];
 
-		tap_ok(t->known && !t->wrong, "%s (%s): %" PRIu64 " results, %" PRIu64 " with a bound, error at most %.2f of it",
-		       t->name, vtpu_isa_name(vtpu_kernels_isa(run.kernels)), t->results, t->known, t->tightest);
+		tap_ok(t->known && !t->wrong,
+		       "%s (%s): %" PRIu64 " results, %" PRIu64
+		       " with a bound, error at most %.2f of it",
+		       t->name, vtpu_isa_name(vtpu_kernels_isa(run.kernels)), t->results, t->known,
+		       t->tightest);
 	}
 	vtpu_scratch_free(&scratch);
 	free(start);

@@ -10,8 +10,8 @@
 #include "kernels/kernels.h"
 #include "kernels/vmath.h"
 
-#define GEMM_NR	 (GEMM_NV * VW)
-#define INLINE	 static inline __attribute__((always_inline))
+#define GEMM_NR (GEMM_NV * VW)
+#define INLINE	static inline __attribute__((always_inline))
 
 _Static_assert(GEMM_NR <= VTPU_GEMM_MAX_NR && GEMM_MR <= VTPU_GEMM_MAX_MR, "micro-tile");
 _Static_assert(GEMM_KC <= VTPU_GEMM_KC, "contraction block");
@@ -73,9 +73,9 @@ static void gemm_rows(const struct vtpu_gemm *g, unsigned int rows, const float 
 		      const float *c, size_t c_pitch, float *d, size_t d_pitch)
 {
 	switch (rows) {
-#define ROWS(n)                                                        \
-	case n:                                                        \
-		if (n <= GEMM_MR)                                      \
+#define ROWS(n) \
+	case n: \
+		if (n <= GEMM_MR) \
 			gemm_tile(g, n, a, b, c, c_pitch, d, d_pitch); \
 		break;
 		ROWS(1)
@@ -285,9 +285,9 @@ static void ew(unsigned int op, float *d, const float *a, const float *b, size_t
 {
 	n = (n + VTPU_BLOCK_ALIGN - 1) & ~(size_t)(VTPU_BLOCK_ALIGN - 1);
 	switch (op) {
-#define EW(name)                                          \
-	case VTPU_EW_##name:                              \
-		ew_loop(VTPU_EW_##name, d, a, b, n);      \
+#define EW(name) \
+	case VTPU_EW_##name: \
+		ew_loop(VTPU_EW_##name, d, a, b, n); \
 		break;
 		EW(MOV)
 		EW(ADD)
@@ -336,7 +336,9 @@ INLINE vf reduce_step(const unsigned int op, vf acc, vf x)
 
 INLINE float reduce_loop(const unsigned int op, const float *x, size_t n)
 {
-	enum { NV = VTPU_REDUCE_PARTIALS / VW };
+	enum {
+		NV = VTPU_REDUCE_PARTIALS / VW
+	};
 	float part[VTPU_REDUCE_PARTIALS];
 	vf acc[NV];
 

@@ -20,11 +20,11 @@
 #define VTPU_BLOCK_ALIGN 16
 
 /* The largest contraction block of any instruction set, and the pitch of packed rows of A. */
-#define VTPU_GEMM_KC	  384
-#define VTPU_GEMM_PITCH	  (VTPU_GEMM_KC + 16)
+#define VTPU_GEMM_KC	384
+#define VTPU_GEMM_PITCH (VTPU_GEMM_KC + 16)
 /* The widest micro-tile, in columns, and the tallest, in rows. */
-#define VTPU_GEMM_MAX_NR  32
-#define VTPU_GEMM_MAX_MR  16
+#define VTPU_GEMM_MAX_NR 32
+#define VTPU_GEMM_MAX_MR 16
 
 /**
  * struct vtpu_gemm - one contraction block of a matrix product

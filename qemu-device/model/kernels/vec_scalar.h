@@ -13,11 +13,11 @@
 
 #include "numerics.h"
 
-#define VW	 1	/* lanes */
+#define VW	 1 /* lanes */
 #define VEC_ISA	 VTPU_ISA_SCALAR
 #define VEC_NAME vtpu_kernels_scalar
 #define GEMM_MR	 4
-#define GEMM_NV	 4	/* vectors in the width of a micro-tile */
+#define GEMM_NV	 4 /* vectors in the width of a micro-tile */
 #define GEMM_KC	 256
 
 typedef float vf;
