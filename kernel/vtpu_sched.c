@@ -22,12 +22,11 @@ static struct dma_fence *run_job(struct drm_sched_job *base)
 	struct vtpu_task *task = to_vtpu_task(base);
 	struct vtpu_slot *slot = task->queue->slot;
 	unsigned long flags;
-	int ret;
 
 	spin_lock_irqsave(&slot->lock, flags);
-	ret = vtpu_queue_run(task->queue, task);
+	vtpu_queue_run(task->queue, task);
 	spin_unlock_irqrestore(&slot->lock, flags);
-	return ret ? ERR_PTR(ret) : dma_fence_get(&task->fence->base);
+	return dma_fence_get(&task->fence->base);
 }
 
 static void free_job(struct drm_sched_job *base)
@@ -167,7 +166,8 @@ int vtpu_sched_init(struct vtpu_device *vdev)
 	ret = drmm_add_action_or_reset(&vdev->drm, sched_fini, NULL);
 	if (ret)
 		return ret;
-	vdev->submit_wq = alloc_workqueue("vtpu-submit", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	/* On the submitter's CPU and at once: a wake-up elsewhere costs more than the work. */
+	vdev->submit_wq = alloc_workqueue("vtpu-submit", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
 	vdev->timeout_wq = alloc_ordered_workqueue("vtpu-timeout", WQ_MEM_RECLAIM);
 	if (!vdev->submit_wq || !vdev->timeout_wq)
 		return -ENOMEM;
