@@ -39,7 +39,8 @@
  * Errors: EINVAL bad argument, E2BIG over a limit, ENOENT no such object of this
  * file, ENOSPC HBM full, ENOMEM host memory, EDQUOT a quota of the file or user,
  * EPERM privilege, EBUSY still in use, ECANCELED queue halted, ENODEV device gone,
- * EIO device wedged, EFAULT bad user pointer.
+ * EIO device wedged, EAGAIN the device was reset meanwhile: call again, EFAULT bad
+ * user pointer.
  */
 
 #define DRM_VTPU_DEV_QUERY     0x00
@@ -494,9 +495,11 @@ struct vtpu_job {
 /**
  * struct vtpu_submit - argument of DRM_IOCTL_VTPU_SUBMIT
  *
- * All jobs are checked before the first is accepted. A later failure (memory,
- * signal, full ring: EAGAIN when O_NONBLOCK, else it waits) leaves @submitted
- * jobs accepted.
+ * All jobs are checked before the first is accepted; waits see what their sync
+ * objects hold at the call. When the ring is full the call waits, or with
+ * O_NONBLOCK fails with EAGAIN. As with write(2), what is temporary is no error
+ * once a job was accepted: the call returns 0 and @submitted is less than the
+ * count. After an error, too, the first @submitted jobs are on their way.
  */
 struct vtpu_submit {
 	/** @queue: id */
