@@ -187,12 +187,14 @@ static int bind_unmap(struct bind *bind, const struct vtpu_bind_op *op)
 	}
 	split_mapping(bind, op->va);
 	split_mapping(bind, end);
-	vtpu_pt_unmap(&vtpu_pt_ops, vdev, vm->root, op->va, op->size);
+	/* Entries of mappings only: the range may be anything up to all addresses. */
 	for (node = __drm_mm_interval_first(&vm->mm, op->va, end - 1);
 	     drm_mm_node_allocated(node) && node->start < end; node = next) {
 		next = list_next_entry(node, node_list);
+		vtpu_pt_unmap(&vtpu_pt_ops, vdev, vm->root, node->start, node->size);
 		drm_mm_remove_node(node);
 		list_add_tail(&container_of(node, struct vtpu_mapping, va)->link, &vm->zapped);
+		cond_resched();
 	}
 	mutex_unlock(&vm->lock);
 	return 0;

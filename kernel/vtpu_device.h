@@ -522,7 +522,7 @@ int vtpu_ioctl_program_info(struct drm_device *drm, void *data, struct drm_file 
 struct vtpu_queue *vtpu_queue_find(struct vtpu_file *vfile, u32 id);
 void vtpu_queue_put(struct vtpu_queue *queue);
 void vtpu_queue_kill(struct vtpu_queue *queue);
-int vtpu_queue_run(struct vtpu_queue *queue, struct vtpu_task *task);
+void vtpu_queue_run(struct vtpu_queue *queue, struct vtpu_task *task);
 void vtpu_queue_account(struct vtpu_queue *queue);
 int vtpu_ioctl_queue_create(struct drm_device *drm, void *data, struct drm_file *file);
 int vtpu_ioctl_queue_destroy(struct drm_device *drm, void *data, struct drm_file *file);

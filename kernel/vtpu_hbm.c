@@ -79,14 +79,10 @@ static int insert(struct vtpu_hbm *hbm, struct vtpu_extent *extent, u64 bytes)
 	return ret;
 }
 
+/* Without the lock: also a condition to sleep on. */
 static bool is_clean(struct vtpu_hbm *hbm)
 {
-	bool clean;
-
-	mutex_lock(&hbm->lock);
-	clean = !hbm->uncleared;
-	mutex_unlock(&hbm->lock);
-	return clean;
+	return !READ_ONCE(hbm->uncleared);
 }
 
 /* Nothing will be cleared any more. */

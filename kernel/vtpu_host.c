@@ -66,6 +66,7 @@ static int alloc_chunks(u32 pages, struct list_head *list)
 	return n;
 }
 
+/* Inside drm_dev_enter(): what is mapped after vtpu_host_unmap_all() would stay so. */
 static int map_chunks(struct vtpu_device *vdev, struct vtpu_host *host)
 {
 	struct scatterlist *sg;
@@ -96,7 +97,7 @@ int vtpu_host_alloc(struct vtpu_device *vdev, struct vtpu_bo *bo)
 	struct page *page;
 	LIST_HEAD(list);
 	u32 first = 0;
-	int n, ret;
+	int n, ret, idx;
 
 	if (bo->gem.size >> PAGE_SHIFT > totalram_pages())
 		return -ENOMEM;
@@ -116,7 +117,11 @@ int vtpu_host_alloc(struct vtpu_device *vdev, struct vtpu_bo *bo)
 		chunk->first = first;
 		first += 1u << chunk->order;
 	}
-	ret = map_chunks(vdev, host);
+	ret = -ENODEV;
+	if (drm_dev_enter(&vdev->drm, &idx)) {
+		ret = map_chunks(vdev, host);
+		drm_dev_exit(idx);
+	}
 	if (ret)
 		vtpu_host_free(vdev, bo);
 	return ret;

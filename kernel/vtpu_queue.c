@@ -56,24 +56,26 @@ static void count_end(struct vtpu_queue *queue, int error)
 }
 
 /*
- * vtpu_queue_run() - put a job into the ring
+ * vtpu_queue_run() - put a job into the ring, or refuse it
  *
- * Return: 0, or the error with which its fence must end.
+ * A refused job's fence ends at once, with the error. It is a fence all the
+ * same: the scheduler's keeps it, and it keeps the device (vtpu_fence.c).
  */
-int vtpu_queue_run(struct vtpu_queue *queue, struct vtpu_task *task)
+void vtpu_queue_run(struct vtpu_queue *queue, struct vtpu_task *task)
 {
 	lockdep_assert_held(&queue->slot->lock);
-	if (queue->error) {
-		count_end(queue, queue->error);
-		return queue->error;
-	}
 	vtpu_fence_init(task->fence, queue->fence_context, ++queue->fence_seqno);
 	task->posted = true;
+	if (queue->error) {
+		count_end(queue, queue->error);
+		dma_fence_set_error(&task->fence->base, queue->error);
+		dma_fence_signal(&task->fence->base);
+		return;
+	}
 	list_add_tail(&task->node, &queue->pending);
 	set_width(queue);
 	task->seq = vtpu_ring_post(&queue->ring, task->program ? task->program->hw_id : 0,
 				   task->flags, task->args, task->args_bytes);
-	return 0;
 }
 
 static void end_task(struct vtpu_queue *queue, struct vtpu_task *task, int error)

@@ -20,10 +20,13 @@
  * vtpu_get_element() - copy one element of an array in user memory
  * @bytes: as far as this kernel knows elements; array->stride is at least that
  *
- * Return: 0; -EFAULT; -E2BIG if the caller's longer element says something in what we do not know.
+ * Return: 0; -EFAULT; -E2BIG if the caller's longer element says something in what we do not know,
+ * or is longer than a page, of which reading all would take too long.
  */
 int vtpu_get_element(const struct vtpu_array *array, u32 index, void *to, size_t bytes)
 {
+	if (array->stride > PAGE_SIZE)
+		return -E2BIG;
 	return copy_struct_from_user(to, bytes,
 				     u64_to_user_ptr(array->array + (u64)index * array->stride),
 				     array->stride);
@@ -274,6 +277,10 @@ static void show_fence(struct vtpu_task *task, struct dma_fence *fence)
 	}
 }
 
+/*
+ * Two fences for each buffer: one that is named for writing and again for
+ * reading gets the job's fence under both uses.
+ */
 static int lock_bos(struct vtpu_task *task, struct drm_exec *exec)
 {
 	int ret = 0;
@@ -281,12 +288,13 @@ static int lock_bos(struct vtpu_task *task, struct drm_exec *exec)
 	drm_exec_init(exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, task->nbos);
 	drm_exec_until_all_locked(exec)
 	{
-		ret = drm_exec_prepare_array(exec, task->bos, task->nbos, 1);
+		ret = drm_exec_prepare_array(exec, task->bos, task->nbos, 2);
 		drm_exec_retry_on_contention(exec);
 		if (ret)
 			break;
 	}
-	return ret;
+	/* Was it a signal, the call may be entered again. */
+	return ret == -EINTR ? -ERESTARTSYS : ret;
 }
 
 /*
