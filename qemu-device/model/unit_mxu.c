@@ -188,7 +188,7 @@ static void pack_b(const struct part *p, uint64_t kk, size_t depth, uint64_t col
 	const size_t nr = p->k->nr, panel = depth * nr;
 
 	if (!(x->mode & VTPU_MXU_TRANS_B)) {
-		for (size_t t = 0; t < depth; t++) {
+		for (size_t t = 0; t < depth && !vtpu_op_cancelled(p->op); t++) {
 			const uint8_t *src = element_b(p, kk + t, col);
 			float *row = vtpu_reg(p->s, 0);
 
@@ -200,7 +200,7 @@ static void pack_b(const struct part *p, uint64_t kk, size_t depth, uint64_t col
 		}
 		return;
 	}
-	for (size_t j = 0; j < cols; j += nr) {
+	for (size_t j = 0; j < cols && !vtpu_op_cancelled(p->op); j += nr) {
 		float *dst = p->s->b + j / nr * panel;
 
 		if (cols - j < nr)
