@@ -29,6 +29,7 @@ struct event {
 };
 
 struct builder {
+	struct vtpu_load *load;
 	const struct vtpu_image_parts *parts;
 	const struct vtpu_sim *sim;
 	struct vtpu_clock *clock;
@@ -67,6 +68,9 @@ static bool count_streams(struct builder *b)
 	for (uint32_t unit = 0; unit < VTPU_UNITS; unit++) {
 		for (uint32_t i = 0; i < b->parts->count[unit]; i++) {
 			const struct vtpu_insn *insn = &b->parts->text[unit][i];
+
+			if (i % POLL == 0 && vtpu_load_cancelled(b->load))
+				return false;
 
 			for (unsigned int s = 0; s < 2; s++)
 				if (has_signal(insn, s))
@@ -115,6 +119,9 @@ static bool make_streams(struct builder *b)
 	for (uint32_t unit = 0; unit < VTPU_UNITS; unit++) {
 		for (uint32_t i = 0; i < b->parts->count[unit]; i++) {
 			const struct vtpu_insn *insn = &b->parts->text[unit][i];
+
+			if (i % POLL == 0 && vtpu_load_cancelled(b->load))
+				return false;
 
 			for (unsigned int s = 0; s < 2; s++)
 				if (has_signal(insn, s))
@@ -197,7 +204,7 @@ static void apply_barrier(uint32_t *known, uint32_t cores)
 	}
 }
 
-static enum vtpu_hw_status make_clocks(struct builder *b, struct vtpu_load *load)
+static enum vtpu_hw_status make_clocks(struct builder *b)
 {
 	const struct vtpu_sim *sim = b->sim;
 	const uint32_t row = b->clock->cores * VTPU_UNITS;
@@ -219,7 +226,7 @@ static enum vtpu_hw_status make_clocks(struct builder *b, struct vtpu_load *load
 		if (insn->opcode == VTPU_OP_BARRIER)
 			apply_barrier(known, b->clock->cores);
 		known[unit] = index + 1;
-		if (place % POLL == 0 && vtpu_load_cancelled(load))
+		if (place % POLL == 0 && vtpu_load_cancelled(b->load))
 			return VTPU_ST_CANCELLED;
 	}
 	return VTPU_ST_OK;
@@ -229,6 +236,7 @@ enum vtpu_hw_status vtpu_clock_make(struct vtpu_load *load, const struct vtpu_im
 				    const struct vtpu_sim *sim, struct vtpu_clock *clock)
 {
 	struct builder b = {
+		.load = load,
 		.parts = parts,
 		.sim = sim,
 		.clock = clock,
@@ -241,7 +249,9 @@ enum vtpu_hw_status vtpu_clock_make(struct vtpu_load *load, const struct vtpu_im
 		malloc(((size_t)sim->n * clock->cores * VTPU_UNITS + 1) * sizeof(*clock->known));
 	b.keys = b.sems * clock->cores * VTPU_UNITS;
 	if (clock->known && make_streams(&b))
-		st = make_clocks(&b, load);
+		st = make_clocks(&b);
+	else if (vtpu_load_cancelled(load))
+		st = VTPU_ST_CANCELLED;
 	free(b.stream_of);
 	free(b.stream);
 	free(b.event);

@@ -8,7 +8,8 @@
 #include "hazard.h"
 #include "insn.h"
 
-#define POLL 256
+#define POLL  256	 /* instructions between two looks at the cancel flag */
+#define PIECE (1u << 20) /* bytes likewise */
 
 /* ---- Instructions ---------------------------------------------------------------- */
 
@@ -83,34 +84,39 @@ static void *keep(struct vtpu_program *p, size_t n, size_t size)
 	return memory;
 }
 
-static void *keep_copy(struct vtpu_program *p, const void *from, size_t n, size_t size)
+static void *keep_copy(struct vtpu_load *load, struct vtpu_program *p, const void *from, size_t n,
+		       size_t size)
 {
-	void *memory = keep(p, n, size);
+	uint8_t *memory = keep(p, n, size);
 
-	if (memory && n)
-		memcpy(memory, from, n * size);
+	if (!memory)
+		return NULL;
+	for (size_t at = 0; at < n * size && !vtpu_load_cancelled(load); at += PIECE)
+		memcpy(memory + at, (const uint8_t *)from + at,
+		       n * size - at < PIECE ? n * size - at : PIECE);
 	return memory;
 }
 
-static bool copy_parts(struct vtpu_program *p, const struct vtpu_image_parts *parts)
+static bool copy_parts(struct vtpu_load *load, struct vtpu_program *p,
+		       const struct vtpu_image_parts *parts)
 {
 	p->width = parts->header->width;
 	p->nbases = parts->nbases;
 	p->nscalars = parts->header->nscalars;
 	p->caps = parts->header->caps;
-	p->base = keep_copy(p, parts->base, parts->nbases, sizeof(*p->base));
+	p->base = keep_copy(load, p, parts->base, parts->nbases, sizeof(*p->base));
 	if (!p->base)
 		return false;
 	for (uint32_t unit = 0; unit < VTPU_UNITS; unit++) {
 		p->count[unit] = parts->count[unit];
-		p->text[unit] =
-			keep_copy(p, parts->text[unit], parts->count[unit], sizeof(*p->text[unit]));
+		p->text[unit] = keep_copy(load, p, parts->text[unit], parts->count[unit],
+					  sizeof(*p->text[unit]));
 		if (!p->text[unit])
 			return false;
 	}
 	p->const_bytes = parts->const_bytes;
 	if (p->const_bytes) {
-		p->constants = keep_copy(p, parts->constants, parts->const_bytes, 1);
+		p->constants = keep_copy(load, p, parts->constants, parts->const_bytes, 1);
 		if (!p->constants)
 			return false;
 	}
@@ -203,8 +209,8 @@ static void put_node(struct vtpu_program *p, const struct expansion *x, uint32_t
 	p->succ_start[node + 1] = at;
 }
 
-static bool expand(struct vtpu_program *p, const struct vtpu_sim *sim, const struct vtpu_hazards *h,
-		   struct expansion *x)
+static bool expand(struct vtpu_load *load, struct vtpu_program *p, const struct vtpu_sim *sim,
+		   const struct vtpu_hazards *h, struct expansion *x)
 {
 	uint32_t node = 0, end;
 
@@ -222,7 +228,7 @@ static bool expand(struct vtpu_program *p, const struct vtpu_sim *sim, const str
 		return false;
 	memset(p->preds, 0, p->nodes * sizeof(*p->preds));
 	p->succ_start[0] = 0;
-	for (uint32_t place = 0; place < sim->n; place = end) {
+	for (uint32_t place = 0; place < sim->n && !vtpu_load_cancelled(load); place = end) {
 		end = place + x->stride[place];
 		for (uint32_t core = 0; core < p->width; core++) {
 			for (uint32_t i = place; i < end; i++, node++) {
@@ -237,17 +243,17 @@ static bool expand(struct vtpu_program *p, const struct vtpu_sim *sim, const str
 			}
 		}
 	}
-	for (uint32_t core = 0; core < p->width; core++)
+	for (uint32_t core = 0; core < p->width && !vtpu_load_cancelled(load); core++)
 		for (uint32_t join = 0; join < h->joins; join++, node++)
 			put_node(p, x, sim->n + join, core, node);
 	return true;
 }
 
-static bool make_graph(struct vtpu_program *p, const struct vtpu_sim *sim,
+static bool make_graph(struct vtpu_load *load, struct vtpu_program *p, const struct vtpu_sim *sim,
 		       const struct vtpu_hazards *h)
 {
 	struct expansion x = { 0 };
-	bool ok = expand(p, sim, h, &x);
+	bool ok = expand(load, p, sim, h, &x);
 
 	free(x.base);
 	free(x.stride);
@@ -272,11 +278,13 @@ static void set_result(struct vtpu_load_result *result, const struct vtpu_image_
 	result->vmem_bytes = h->vmem_bytes;
 }
 
-static enum vtpu_hw_status make_program(const struct vtpu_image_parts *parts,
+static enum vtpu_hw_status make_program(struct vtpu_load *load,
+					const struct vtpu_image_parts *parts,
 					const struct vtpu_sim *sim, const struct vtpu_hazards *h,
 					struct vtpu_program **out)
 {
 	struct vtpu_program *p = calloc(1, sizeof(*p));
+	enum vtpu_hw_status st = VTPU_ST_OK;
 
 	if (!p)
 		return VTPU_ST_NO_MEMORY;
@@ -284,9 +292,14 @@ static enum vtpu_hw_status make_program(const struct vtpu_image_parts *parts,
 	p->host_bytes = sizeof(*p);
 	p->vmem_bytes = h->vmem_bytes;
 	p->reads_cold_vmem = h->reads_cold_vmem;
-	if (!copy_parts(p, parts) || !set_counters(p, sim) || !make_graph(p, sim, h)) {
+	if (!copy_parts(load, p, parts) || !set_counters(p, sim) || !make_graph(load, p, sim, h))
+		st = VTPU_ST_NO_MEMORY;
+	/* The steps above leave a program unfinished when they see it. */
+	if (vtpu_load_cancelled(load))
+		st = VTPU_ST_CANCELLED;
+	if (st) {
 		vtpu_program_put(p);
-		return VTPU_ST_NO_MEMORY;
+		return st;
 	}
 	*out = p;
 	return VTPU_ST_OK;
@@ -314,7 +327,7 @@ static enum vtpu_hw_status run_steps(struct vtpu_load *load, struct vtpu_program
 		if (load->req->flags & VTPU_LOAD_STRICT && load->result->races)
 			st = VTPU_ST_RACE;
 		else
-			st = make_program(&parts, &sim, &hazards, out);
+			st = make_program(load, &parts, &sim, &hazards, out);
 	}
 	vtpu_hazard_free(&hazards);
 	vtpu_clock_free(&clock);

@@ -196,7 +196,8 @@ static inline void random_sync(struct rng *r, const struct random_program *p,
 			    rng_below(r, 100) < p->chain)
 				ib_wait(insn, (uint8_t)unit, b->queue[unit].count);
 		}
-		ib_signal(insn, insn->unit, 0, 1);
+		ib_signal(insn, insn->unit, p->far_signals ? (uint8_t)rng_below(r, p->width) : 0,
+			  1);
 		return;
 	}
 	if (rng_below(r, 100) < p->sync)

@@ -598,6 +598,11 @@ int main(void)
 	knobs.far_signals = true;
 	knobs.span = 512;
 	random_programs("three cores that signal each other", knobs, 300, 4, 20, 0, 0);
+	knobs.chain = 90;
+	random_programs("three cores, nearly ordered", knobs, 100, 10, 20, 0, 0);
+	knobs.instructions = 8;
+	knobs.span = 1024;
+	random_programs("three cores, short, nearly ordered", knobs, 400, 11, 20, 20, 0);
 	knobs.width = 1;
 	knobs.far_signals = false;
 	knobs.instructions = 12;
