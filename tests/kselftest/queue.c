@@ -300,4 +300,37 @@ TEST_F_TIMEOUT(queue, fdinfo, 120)
 	EXPECT_GE(fdinfo(self->me.fd, "drm-engine-copy"), now);
 }
 
+/*
+ * One buffer, named for writing and again for reading by jobs of many queues that all still wait: each job's fence is
+ * there twice.
+ */
+TEST_F_TIMEOUT(queue, buffer_named_twice, 60)
+{
+	uint32_t sync = kst_sync(self->me.fd), queue;
+	const struct vtpu_sync signal = { .flags = VTPU_SYNC_SIGNAL, .handle = sync };
+	const struct vtpu_sync wait = { .handle = sync };
+	const struct vtpu_bo_ref refs[] = {
+		{ .handle = self->me.in, .flags = VTPU_BO_REF_WRITE },
+		{ .handle = self->me.in },
+	};
+	struct vtpu_bo_wait idle = { .handle = self->me.in, .flags = VTPU_BO_WAIT_WRITE };
+	struct vtpu_job job;
+	struct kst_slow slow;
+
+	kst_slow(&slow, self->me.fd, 2);
+	job = kst_slow_job(&slow, &signal, 1);
+	ASSERT_EQ(0, kst_submit(self->me.fd, slow.queue, &job, 1, NULL));
+	job = kst_job(0, NULL, 0, &wait, 1);
+	job.flags = VTPU_JOB_NOP;
+	job.bos = (struct vtpu_array){ .stride = sizeof(*refs),
+				       .count = 2,
+				       .array = (uintptr_t)refs };
+	for (int i = 0; i < 16; i++) {
+		ASSERT_EQ(0, kst_queue(self->me.fd, VTPU_QUEUE_COPY, 2, &queue));
+		ASSERT_EQ(0, kst_submit(self->me.fd, queue, &job, 1, NULL));
+	}
+	idle.timeout_ns = kst_now() + 20 * KST_SECOND;
+	EXPECT_EQ(0, kst_ioctl(self->me.fd, DRM_IOCTL_VTPU_BO_WAIT, &idle));
+}
+
 TEST_HARNESS_MAIN

@@ -204,34 +204,74 @@ TEST_F_TIMEOUT(unplug, module_comes_and_goes, 240)
 	}
 }
 
+/* A job that waits in a queue of its own, which then goes: it is refused. Return: its fence, as a sync file */
+static int refused_fence(struct kst_client *c)
+{
+	uint32_t first = kst_sync(c->fd), queue;
+	const struct vtpu_sync signal = { .flags = VTPU_SYNC_SIGNAL, .handle = first };
+	const struct vtpu_sync syncs[] = {
+		{ .handle = first },
+		{ .flags = VTPU_SYNC_SIGNAL, .handle = kst_sync(c->fd) },
+	};
+	struct drm_syncobj_handle file = {
+		.handle = syncs[1].handle,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+	struct kst_slow slow;
+	struct vtpu_job job;
+
+	kst_slow(&slow, c->fd, 2);
+	job = kst_slow_job(&slow, &signal, 1);
+	kst_need(kst_submit(c->fd, slow.queue, &job, 1, NULL), "a slow job");
+	kst_need(kst_queue(c->fd, VTPU_QUEUE_COPY, 2, &queue), "a queue");
+	job = kst_job(0, NULL, 0, syncs, 2);
+	job.flags = VTPU_JOB_NOP;
+	kst_need(kst_submit(c->fd, queue, &job, 1, NULL), "a job that waits");
+	kst_need(kst_queue_destroy(c->fd, queue), "the end of its queue");
+	kst_need(kst_wait(c->fd, syncs[1].handle, 0, 20 * KST_SECOND, 0), "its end");
+	kst_need(kst_ioctl(c->fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file), "a sync file");
+	return file.fd;
+}
+
+static int ended_fence(struct kst_client *c)
+{
+	struct vtpu_sync sync = { .flags = VTPU_SYNC_SIGNAL, .handle = kst_sync(c->fd) };
+	struct vtpu_job job = kst_job(0, NULL, 0, &sync, 1);
+	struct drm_syncobj_handle file = {
+		.handle = sync.handle,
+		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
+	};
+
+	job.flags = VTPU_JOB_NOP;
+	kst_need(kst_submit(c->fd, c->queue, &job, 1, NULL), "a job");
+	kst_need(kst_wait(c->fd, sync.handle, 0, 5 * KST_SECOND, 0), "its end");
+	kst_need(kst_ioctl(c->fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file), "a sync file");
+	return file.fd;
+}
+
 /* A fence in a sync file may stay longer than the driver is bound, and keeps the module. */
 TEST_F_TIMEOUT(unplug, fence_outlives_device, 120)
 {
-	struct vtpu_sync sync = { .flags = VTPU_SYNC_SIGNAL };
-	struct vtpu_job job = { .flags = VTPU_JOB_NOP };
-	struct drm_syncobj_handle file = {
-		.flags = DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE,
-	};
-	struct sync_fence_info fence = { 0 };
-	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&fence };
-	struct kst_client c;
+	for (int refused = 0; refused < 2; refused++) {
+		struct sync_fence_info fence = { 0 };
+		struct sync_file_info info = { .num_fences = 1,
+					       .sync_fence_info = (uintptr_t)&fence };
+		struct kst_client c;
+		int file;
 
-	kst_client(&c);
-	sync.handle = file.handle = kst_sync(c.fd);
-	job.syncs = (struct vtpu_array){ .stride = 16, .count = 1, .array = (uintptr_t)&sync };
-	ASSERT_EQ(0, kst_submit(c.fd, c.queue, &job, 1, NULL));
-	ASSERT_EQ(0, kst_wait(c.fd, sync.handle, 0, 5 * KST_SECOND, 0));
-	ASSERT_EQ(0, kst_ioctl(c.fd, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &file));
-	ASSERT_EQ(0, driver_write("unbind"));
-	kst_client_close(&c);
-	kst_sleep_ms(200);
-	EXPECT_EQ(-1, syscall(SYS_delete_module, "vtpu", O_NONBLOCK));
-	EXPECT_EQ(0, kst_ioctl(file.fd, SYNC_IOC_FILE_INFO, &info));
-	EXPECT_EQ(1, info.status);
-	EXPECT_EQ(0, strncmp(fence.obj_name, "vtpu-q", 6));
-	close(file.fd);
-	ASSERT_EQ(0, kst_module_unload());
-	ASSERT_EQ(0, kst_module_load(""));
+		kst_client(&c);
+		file = refused ? refused_fence(&c) : ended_fence(&c);
+		ASSERT_EQ(0, driver_write("unbind"));
+		kst_client_close(&c);
+		kst_sleep_ms(200);
+		EXPECT_EQ(-1, syscall(SYS_delete_module, "vtpu", O_NONBLOCK));
+		EXPECT_EQ(0, kst_ioctl(file, SYNC_IOC_FILE_INFO, &info));
+		EXPECT_EQ(refused ? -ECANCELED : 1, info.status);
+		EXPECT_EQ(0, strncmp(fence.obj_name, "vtpu-q", 6));
+		close(file);
+		ASSERT_EQ(0, kst_module_unload());
+		ASSERT_EQ(0, kst_module_load(""));
+	}
 }
 
 /* Readers of sysfs while the device comes and goes. */
