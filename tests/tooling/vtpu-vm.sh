@@ -10,7 +10,7 @@ vm()
 {
 	tools/vtpu-vm --no-device --no-module --kernel-log "$work/log" "$@" >"$work/out" 2>"$work/err"
 	code=$?
-	output=$(cat "$work/out" "$work/err")
+	output=$(tr -d "\\000" <"$work/out")$(cat "$work/err")
 }
 
 head -c 300000 /dev/urandom >"$work/data"
@@ -52,4 +52,14 @@ check "options from the environment" contains "$output" 'a=1 b=2'
 check "come before those of the command line" contains "$output" "'-smp' '5'"
 VTPU_QEMU=/nonexistent vm true </dev/null
 check "77 without QEMU" equal "$code" 77
+
+# scripts/run-tests: suites in a VM share a boot, and one that takes the VM down fails alone with those after it.
+for name in first dies never; do
+	printf '#!/bin/sh\n# vm: --no-device --no-module\necho 1..1\n%s\necho ok 1 - %s\n' \
+		"$([ $name != dies ] || echo 'echo c >/proc/sysrq-trigger; sleep 60')" $name >"$work/$name.sh"
+done
+output=$(VTPU_TAP=$work/tap scripts/run-tests vm:"$work/first.sh" vm:"$work/dies.sh" vm:"$work/never.sh" 2>&1)
+check "suites of one boot are counted one by one" equal "$(tail -n 1 <<<"$output")" '1 passed, 2 failed'
+check "a VM that ended is named" contains "$output" 'the VM ended before this suite did'
+check "and what its kernel said" contains "$output" 'sysrq triggered crash'
 finish
