@@ -62,6 +62,8 @@ static void many_queues(struct conf *c)
 		expect_ok(c, queue_destroy(c->b, q[i]));
 	for (i = 1; i < 8; i += 2)
 		expect_ok(c, run_job(c->b, q[i], &nop));
+	expect_is(c, quota_settles(c->b, VTPU_QUOTA_QUEUES, 4), true);
+	expect_is(c, quota_settles(c->b, VTPU_QUOTA_JOBS, 0), true);
 }
 
 struct refusal {

@@ -89,6 +89,7 @@ static void buffer_clean(struct conf *c)
 		expect_ok(c, bo_close(b, handle));
 	}
 	expect_is(c, dirty, 0);
+	expect_is(c, quota_settles(c->b, VTPU_QUOTA_HBM_BYTES, 0), true);
 }
 
 /* Filling HBM ends with ENOSPC, and giving it back makes all of it usable again. */

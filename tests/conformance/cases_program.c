@@ -162,6 +162,8 @@ static void create_shape(struct conf *c)
 	expect_is(c, info.image_bytes, bytes);
 	expect_is(c, info.result.cycles > 0, 1);
 	expect_is(c, info.result.macs, M * K * N);
+	expect_is(c, quota_settles(c->b, VTPU_QUOTA_PROGRAMS, 1), true);
+	expect_is(c, quota_settles(c->b, VTPU_QUOTA_INSTRUCTIONS, info.result.instances), true);
 	destroy.program = arg.program;
 	destroy.pad = 1;
 	expect_is(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_PROGRAM_DESTROY, &destroy), -EINVAL);
@@ -169,6 +171,8 @@ static void create_shape(struct conf *c)
 	expect_ok(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_PROGRAM_DESTROY, &destroy));
 	expect_is(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_PROGRAM_DESTROY, &destroy), -ENOENT);
 	expect_is(c, vtpu_ioctl(c->b, DRM_IOCTL_VTPU_PROGRAM_INFO, &info), -ENOENT);
+	expect_is(c, quota_settles(c->b, VTPU_QUOTA_PROGRAMS, 0), true);
+	expect_is(c, quota_settles(c->b, VTPU_QUOTA_INSTRUCTIONS, 0), true);
 	vtpu_image_destroy(image);
 }
 
@@ -203,6 +207,8 @@ static void broken_images(struct conf *c)
 	header->width = 65;
 	expect_is(c, load(c->b, copy, bytes, 0, &result) < 0, 1);
 	header->width = 1;
+	/* None of them has left anything behind. */
+	expect_is(c, quota_settles(c->b, VTPU_QUOTA_PROGRAMS, 0), true);
 	need(c, load(c->b, copy, bytes, 0, &result));
 	free(copy);
 	vtpu_image_destroy(image);

@@ -160,10 +160,14 @@ static void points_of_64_bits(struct conf *c)
 	expect_is(c, point, 0x100000005ULL);
 	expect_ok(c, sync_wait_point(c->b, a, 0x100000004ULL, 0, 0));
 	expect_is(c, sync_wait_point(c->b, a, 0x100000006ULL, 0, 0), -EINVAL);
+	/* Lower, though its low half is higher */
+	expect_ok(c, sync_wait_point(c->b, a, 6, 0, 0));
+	expect_ok(c, sync_wait_point(c->b, a, 0xffffffffULL, 0, 0));
 	expect_ok(c, sync_signal_point(c->b, a, high));
 	expect_ok(c, sync_query(c->b, a, 0, &point));
 	expect_is(c, point, high);
 	expect_is(c, sync_wait_point(c->b, a, high + 1, 0, 0), -EINVAL);
+	expect_ok(c, sync_wait_point(c->b, a, 0x7fffffffffffffffULL, 0, 0));
 }
 
 struct later {

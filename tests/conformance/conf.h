@@ -82,6 +82,9 @@ int sync_wait_point(struct vtpu_backend *b, uint32_t handle, uint64_t point, int
 int64_t conf_deadline(int64_t ns);
 uint64_t conf_now(void);
 
+/** quota_settles() - does the client's use of @quota become @want within a second? What is given back may take a while */
+bool quota_settles(struct vtpu_backend *b, uint32_t quota, uint64_t want);
+
 /** submit() - @count jobs; @taken may be NULL */
 int submit(struct vtpu_backend *b, uint32_t queue, const struct vtpu_job *jobs, uint32_t count,
 	   uint32_t *taken);

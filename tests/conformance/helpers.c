@@ -37,6 +37,28 @@ int64_t conf_deadline(int64_t ns)
 	return ns ? (int64_t)conf_now() + ns : 0;
 }
 
+bool quota_settles(struct vtpu_backend *b, uint32_t quota, uint64_t want)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	uint64_t deadline = conf_now() + 1000000000;
+	struct vtpu_query_quota use;
+
+	for (;;) {
+		struct vtpu_dev_query arg = {
+			.type = VTPU_QUERY_QUOTA,
+			.index = quota,
+			.size = sizeof(use),
+			.ptr = (uintptr_t)&use,
+		};
+
+		if (vtpu_ioctl(b, DRM_IOCTL_VTPU_DEV_QUERY, &arg))
+			return false;
+		if (use.file_used == want || conf_now() > deadline)
+			return use.file_used == want;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* ---- Buffers and addresses ------------------------------------------------------ */
 
 int bo_create(struct vtpu_backend *b, uint64_t bytes, uint32_t region, uint32_t flags,
