@@ -35,11 +35,11 @@ struct vtpu_cost {
 };
 
 /* A vector instruction's pipeline start; ours. */
-#define VTPU_COST_START	   20
+#define VTPU_COST_START 20
 /* HBM moves whole units of this many bytes. */
 #define VTPU_COST_HBM_UNIT 64
 /* Cycles that a register of lanes takes in the cross-lane unit: 8 x 128 elements at one sublane a cycle. */
-#define VTPU_COST_XLU	   8
+#define VTPU_COST_XLU 8
 /* Sublane reduction: log2(8) rotate-and-combine steps. */
 #define VTPU_COST_SUBLANES 3
 
@@ -151,8 +151,8 @@ static inline struct vtpu_cost vtpu_cost_dma(const struct vtpu_hw_geometry *g,
 	const struct vtpu_insn_dma *dma = &insn->payload.dma;
 	bool from_hbm = insn->opcode != VTPU_OP_FILL && VTPU_ADDR_SPACE(dma->src) == VTPU_SPACE_HBM;
 	bool to_hbm = VTPU_ADDR_SPACE(dma->dst) == VTPU_SPACE_HBM;
-	struct vtpu_cost_side src = {0}, dst = vtpu_cost_side(dma, true);
-	struct vtpu_cost cost = {.issue = g->dma_setup, .hbm = from_hbm || to_hbm};
+	struct vtpu_cost_side src = { 0 }, dst = vtpu_cost_side(dma, true);
+	struct vtpu_cost cost = { .issue = g->dma_setup, .hbm = from_hbm || to_hbm };
 
 	if (from_hbm) {
 		src = vtpu_cost_side(dma, false);
@@ -337,7 +337,7 @@ static inline struct vtpu_cost vtpu_cost_rows(const struct vtpu_hw_geometry *g,
 	uint64_t groups = vtpu_cost_div(x->rows, g->sublanes),
 		 columns = vtpu_cost_div(x->cols, g->lanes);
 	uint64_t casts = x->in_type != VTPU_TYPE_F32, load = vtpu_cost_type_bytes(x->in_type);
-	struct vtpu_cost cost = {0};
+	struct vtpu_cost cost = { 0 };
 
 	switch (insn->opcode) {
 	case VTPU_OP_TRANSPOSE:

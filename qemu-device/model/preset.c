@@ -47,9 +47,9 @@ static struct vtpu_hw_geometry v3(uint32_t cores)
 			16, /* ours; "How to scale your model": one request a cycle from the scalar core */
 		/* Cloud TPU documentation: 900 GB/s a chip of two cores; each core has its half */
 		.hbm_q16 = per_cycle_q16(450000, khz),
-		.hbm_latency = cycles(
-			400,
-			khz), /* ours: engine and HBM access; bare HBM is said to take 250 ns */
+		.hbm_latency =
+			cycles(400,
+			       khz), /* ours: engine and HBM access; bare HBM is said to take 250 ns */
 		/* "How to scale your model": PCIe 3.0 x16, about 15 GB/s; a board of any size has one such link here */
 		.pcie_q16 = per_cycle_q16(15000, khz),
 		.pcie_latency = cycles(1500, khz), /* ours */

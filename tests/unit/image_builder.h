@@ -194,7 +194,7 @@ static inline uint64_t ib_align(uint64_t offset)
 /** ib_finish() - put the image together and free the builder's memory. Return: image of *@bytes, to free() */
 static inline void *ib_finish(struct image_builder *b, size_t *bytes)
 {
-	struct vtpu_image_section section[2 + VTPU_UNITS] = {0};
+	struct vtpu_image_section section[2 + VTPU_UNITS] = { 0 };
 	const void *data[2 + VTPU_UNITS];
 	struct vtpu_image_header *h;
 	uint32_t n = 0;
