@@ -564,4 +564,7 @@ int vtpu_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *fi
 void vtpu_show_fdinfo(struct drm_printer *p, struct drm_file *file);
 extern const struct attribute_group *vtpu_sysfs_groups[];
 
+/* ---- vtpu_debugfs.c ---- */
+void vtpu_debugfs_init(struct vtpu_device *vdev);
+
 #endif /* VTPU_DEVICE_H */

@@ -291,6 +291,7 @@ static int vtpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (ret)
 		return ret;
 	vtpu_fences_init(vdev);
+	vtpu_debugfs_init(vdev);
 	vtpu_reset_ready(vdev);
 	ret = drm_dev_register(&vdev->drm, 0);
 	if (ret) {

@@ -3,8 +3,8 @@
  * memory.c - buffers as the process sees them: mmap and its edges, clean memory, partial unmaps, structs at a page's end.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <signal.h>
+#include <glob.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -233,6 +233,27 @@ TEST_F(memory, host_copy)
 	ASSERT_EQ(0, copy_one(self, kst_copy(HOST_VA + 8 * LARGE, VA, 4096)));
 	EXPECT_EQ(0, memcmp((char *)from + 4096, to, 4096));
 	EXPECT_EQ(-EACCES, copy_one(self, kst_copy(HOST_VA, VA, 4096)));
+}
+
+/* A label is for people: they find it in debugfs. */
+TEST_F(memory, label_is_shown)
+{
+	static const char label[] = "weights of layer 7";
+	struct vtpu_bo_set_label arg = { .handle = self->me.in, .label = (uintptr_t)label };
+	bool found = false;
+	char line[256];
+	glob_t paths;
+	FILE *f;
+
+	ASSERT_EQ(0, kst_ioctl(self->me.fd, DRM_IOCTL_VTPU_BO_SET_LABEL, &arg));
+	ASSERT_EQ(0, glob("/sys/kernel/debug/accel/*/buffers", 0, NULL, &paths));
+	f = fopen(paths.gl_pathv[0], "r");
+	ASSERT_NE(NULL, f);
+	while (fgets(line, sizeof(line), f))
+		found |= strstr(line, label) && strstr(line, "hbm");
+	fclose(f);
+	globfree(&paths);
+	EXPECT_TRUE(found);
 }
 
 /* ---- The interface's structs at a page's end ---- */
