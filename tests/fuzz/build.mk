@@ -4,3 +4,4 @@ $(eval $(call program,tests/fuzz/fuzz_asm,tests/fuzz/fuzz_asm.c,libvtpu.a libmod
 CHECK_HOST_VM += tests/fuzz/asm.sh
 CHECK_DEPS += build/tests/fuzz/fuzz_asm build/bin/vtpu-asm
 include tests/fuzz/chip.mk
+include tests/fuzz/load.mk

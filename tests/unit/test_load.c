@@ -439,11 +439,13 @@ static void test_instances(void)
 
 /* ---- Cancel -------------------------------------------------------------------------------------- */
 
-static double now_ms(void)
+static clockid_t loader_clock; /* CPU time of the thread that loads: the machine may be busy */
+
+static double loader_ms(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(loader_clock, &t);
 	return t.tv_sec * 1e3 + t.tv_nsec / 1e6;
 }
 
@@ -452,7 +454,7 @@ static double cancelled_at;
 static void *cancel_later(void *arg)
 {
 	usleep(*(const unsigned int *)arg);
-	cancelled_at = now_ms();
+	cancelled_at = loader_ms();
 	atomic_store(&cancel, true);
 	return NULL;
 }
@@ -465,6 +467,7 @@ static void test_cancel(void)
 	size_t bytes;
 	void *image;
 
+	pthread_getcpuclockid(pthread_self(), &loader_clock);
 	begin(&b, 1);
 	for (int i = 0; i < 300000; i++) {
 		ib_copy2d(&b, HBM(IN, 0), VMEM(i % 4096 * 4), VTPU_TYPE_F32, VTPU_TYPE_F32, 64, 1,
@@ -480,7 +483,7 @@ static void test_cancel(void)
 		pthread_create(&thread, NULL, cancel_later, &after);
 		vtpu_program_put(load(image, bytes));
 		if (result.status == VTPU_ST_CANCELLED) {
-			double late = now_ms() - cancelled_at;
+			double late = loader_ms() - cancelled_at;
 
 			cancelled++;
 			worst = late > worst ? late : worst;
@@ -489,9 +492,9 @@ static void test_cancel(void)
 	}
 	atomic_store(&cancel, false);
 	free(image);
-	printf("# %u loads cancelled, the slowest to notice after %.1f ms\n", cancelled, worst);
+	printf("# %u loads cancelled, the slowest worked on for %.1f ms\n", cancelled, worst);
 	tap_ok(cancelled >= 4, "a load can be cancelled");
-	tap_ok(worst < 200, "and ends soon after, even on a busy machine with sanitizers");
+	tap_ok(worst < 50, "and does little after that, freeing included");
 }
 
 /* ---- No memory --------------------------------------------------------------------------------------- */
