@@ -48,7 +48,7 @@ build/.deps: scripts/deps.txt scripts/deps.sh
 demo: all ## Boot a VM with the device and show it at work
 	$(Q)$(if $(DEMO),$(DEMO),echo 'make demo: no room has registered a demo' >&2; exit 1)
 bench: all $(filter build/%,$(BENCH)) ## Measure against the bars and write build/bench.json
-	$(Q)$(if $(BENCH),rm -f build/bench.json; set -e; $(foreach b,$(BENCH),$b;),echo 'make bench: no room has registered a row' >&2; exit 1)
+	$(Q)$(if $(BENCH),scripts/bench.sh $(BENCH),echo 'make bench: no room has registered a row' >&2; exit 1)
 
 ##@ Test
 # A word for scripts/run-tests: kind:path@seconds
