@@ -202,19 +202,37 @@ static int bind_unmap(struct bind *bind, const struct vtpu_bind_op *op)
 
 /* ---- The ioctl ---- */
 
-int vtpu_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
+static int bind_all(struct bind *bind, struct drm_file *file, const struct vtpu_bind_op *ops,
+		    struct vtpu_vm_bind *args)
 {
-	struct vtpu_vm_bind *args = data;
-	struct bind bind = {};
-	int ret, idx;
+	int ret = 0;
 	u32 i;
 
-	args->done = 0;
-	if (args->flags || !args->ops.count || args->ops.stride < sizeof(struct vtpu_bind_op))
-		return -EINVAL;
-	if (args->ops.count > VTPU_MAX_BIND_OPS)
-		return -E2BIG;
-	ret = vtpu_begin(to_vtpu_device(drm), &idx);
+	for (i = 0; i < args->ops.count && !ret; i++) {
+		const struct vtpu_bind_op *op = &ops[i];
+
+		ret = vtpu_check_bind(op);
+		if (!ret)
+			ret = fill_spares(bind);
+		if (!ret)
+			ret = op->op == VTPU_BIND_MAP ? bind_map(bind, file, op) :
+							bind_unmap(bind, op);
+		if (!ret)
+			args->done++;
+		else
+			drm_dbg(&bind->vm->vdev->drm, "bind op %u: %d, va 0x%llx, %llu bytes\n", i,
+				ret, op->va, op->size);
+	}
+	return ret;
+}
+
+static int vm_bind(struct vtpu_device *vdev, struct drm_file *file, const struct vtpu_bind_op *ops,
+		   struct vtpu_vm_bind *args)
+{
+	struct bind bind = {};
+	int ret, idx;
+
+	ret = vtpu_begin(vdev, &idx);
 	if (ret)
 		return ret;
 	bind.vm = vtpu_file_vm(file->driver_priv);
@@ -222,26 +240,7 @@ int vtpu_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file
 		ret = PTR_ERR(bind.vm);
 		goto end;
 	}
-	for (i = 0; i < args->ops.count && !ret; i++) {
-		struct vtpu_bind_op op;
-
-		ret = vtpu_get_element(&args->ops, i, &op, sizeof(op));
-		if (!ret)
-			ret = vtpu_check_bind(&op);
-		if (!ret)
-			ret = fill_spares(&bind);
-		if (ret)
-			break;
-		if (op.op == VTPU_BIND_MAP)
-			ret = bind_map(&bind, file, &op);
-		else
-			ret = bind_unmap(&bind, &op);
-		if (!ret)
-			args->done++;
-		else
-			drm_dbg(drm, "bind op %u: %d, va 0x%llx, %llu bytes\n", i, ret, op.va,
-				op.size);
-	}
+	ret = bind_all(&bind, file, ops, args);
 	/* Entries are in the device's memory before anybody may rely on them. */
 	wmb();
 	vtpu_vm_flush(bind.vm);
@@ -249,6 +248,30 @@ int vtpu_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file
 	kfree(bind.spare[0]);
 	kfree(bind.spare[1]);
 end:
-	vtpu_end(to_vtpu_device(drm), idx);
+	vtpu_end(vdev, idx);
+	return ret;
+}
+
+int vtpu_ioctl_vm_bind(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct vtpu_vm_bind *args = data;
+	struct vtpu_bind_op *ops;
+	int ret = 0;
+	u32 i;
+
+	args->done = 0;
+	if (args->flags || !args->ops.count || args->ops.stride < sizeof(*ops))
+		return -EINVAL;
+	if (args->ops.count > VTPU_MAX_BIND_OPS)
+		return -E2BIG;
+	ops = kvmalloc_array(args->ops.count, sizeof(*ops), GFP_KERNEL_ACCOUNT);
+	if (!ops)
+		return -ENOMEM;
+	/* All first: the caller's memory may take for ever, and no reset must wait for it. */
+	for (i = 0; i < args->ops.count && !ret; i++)
+		ret = vtpu_get_element(&args->ops, i, &ops[i], sizeof(*ops));
+	if (!ret)
+		ret = vm_bind(to_vtpu_device(drm), file, ops, args);
+	kvfree(ops);
 	return ret;
 }

@@ -17,30 +17,50 @@
 
 /* ---- Life ---- */
 
-static void program_release_work(struct work_struct *work)
+static void unload(struct vtpu_program *program)
 {
-	struct vtpu_program *program = container_of(work, struct vtpu_program, release_work);
-	struct vtpu_file *vfile = program->file;
-	struct vtpu_device *vdev = vfile->vdev;
 	struct vtpu_admin_cmd cmd = {
 		.u.program.h.opcode = VTPU_ADMIN_PROGRAM_UNLOAD,
 		.u.program.program = program->hw_id,
 	};
 
+	/* If there is nothing to unload the device says so, and that is all right. */
+	vtpu_admin_exec(program->file->vdev, &cmd);
+}
+
+/* The opposite of program_place() */
+static void program_unplace(struct vtpu_program *program)
+{
+	struct vtpu_file *vfile = program->file;
+
+	vtpu_reserved_free(vfile->vdev, program->image, program->bytes);
+	ida_free(&vfile->vdev->program_ids, program->hw_id);
+	vtpu_uncharge(vfile, VTPU_QUOTA_PROGRAMS, 1);
+	vtpu_vm_put(program->vm);
+}
+
+static void program_free(struct vtpu_program *program)
+{
+	vtpu_file_put(program->file);
+	kfree(program);
+}
+
+static void program_release_work(struct work_struct *work)
+{
+	struct vtpu_program *program = container_of(work, struct vtpu_program, release_work);
+	struct vtpu_file *vfile = program->file;
+	struct vtpu_device *vdev = vfile->vdev;
+
 	down_read(&vdev->reset_sem);
 	mutex_lock(&vdev->list_lock);
 	list_del(&program->node);
 	mutex_unlock(&vdev->list_lock);
-	vtpu_admin_exec(vdev, &cmd);
-	vtpu_reserved_free(vdev, program->image, program->bytes);
-	ida_free(&vdev->program_ids, program->hw_id);
+	unload(program);
 	up_read(&vdev->reset_sem);
 
 	vtpu_uncharge(vfile, VTPU_QUOTA_INSTRUCTIONS, program->result.instances);
-	vtpu_uncharge(vfile, VTPU_QUOTA_PROGRAMS, 1);
-	vtpu_vm_put(program->vm);
-	kfree(program);
-	vtpu_file_put(vfile);
+	program_unplace(program);
+	program_free(program);
 }
 
 static void program_release(struct kref *ref)
@@ -71,6 +91,20 @@ struct vtpu_program *vtpu_program_find(struct vtpu_file *vfile, u32 id)
 
 /* ---- Load ---- */
 
+static int write_image(struct vtpu_device *vdev, u64 to, const void *from, size_t bytes)
+{
+	int idx;
+
+	if (!drm_dev_enter(&vdev->drm, &idx))
+		return -ENODEV;
+	memcpy_toio(vdev->reserved.mem + to, from, bytes);
+	/* The image before the command that names it. */
+	wmb();
+	drm_dev_exit(idx);
+	return 0;
+}
+
+/* Holds nothing while it reads the caller's memory, which may take for ever. */
 static int copy_image(struct vtpu_device *vdev, u64 to, u64 from, u64 bytes)
 {
 	void *buffer = kvmalloc(SZ_64K, GFP_KERNEL);
@@ -85,12 +119,10 @@ static int copy_image(struct vtpu_device *vdev, u64 to, u64 from, u64 bytes)
 		if (copy_from_user(buffer, u64_to_user_ptr(from + done), part))
 			ret = -EFAULT;
 		else
-			memcpy_toio(vdev->reserved.mem + to + done, buffer, part);
+			ret = write_image(vdev, to + done, buffer, part);
 		done += part;
 		cond_resched();
 	}
-	/* The image before the command that names it. */
-	wmb();
 	kvfree(buffer);
 	return ret;
 }
@@ -216,60 +248,47 @@ static int check_create(struct drm_device *drm, const struct vtpu_program_create
 	return ret;
 }
 
-static int program_load(struct vtpu_program *program, const struct vtpu_program_create *args)
+/* The image is in place. Afterwards a reset loads the program again. */
+static int program_load(struct vtpu_program *program, void *report)
 {
-	struct vtpu_device *vdev = program->file->vdev;
-	void *report;
-	int ret, fault;
+	struct vtpu_file *vfile = program->file;
+	struct vtpu_device *vdev = vfile->vdev;
+	int ret, idx;
 
-	report = kzalloc(REPORT_BYTES, GFP_KERNEL);
-	if (!report)
-		return -ENOMEM;
-	ret = copy_image(vdev, program->image, args->image, args->bytes);
+	ret = vtpu_begin(vdev, &idx);
 	if (ret)
-		goto free;
+		return ret;
 	ret = load(program, report, true);
-	fault = ret == -ERESTARTSYS ? 0 : report_to_user(args, report);
 	if (!ret) {
 		read_header(program);
-		ret = fault;
 		program->result.records = 0;
+		ret = vtpu_charge(vfile, VTPU_QUOTA_INSTRUCTIONS, program->result.instances);
 	}
-free:
-	kfree(report);
+	if (ret) {
+		unload(program);
+	} else {
+		mutex_lock(&vdev->list_lock);
+		list_add_tail(&program->node, &vdev->programs);
+		mutex_unlock(&vdev->list_lock);
+	}
+	vtpu_end(vdev, idx);
 	return ret;
 }
 
-static void unload(struct vtpu_program *program)
+/* What a program needs before its image can come: address space, id, reserved HBM. */
+static int program_place(struct vtpu_program *program)
 {
-	struct vtpu_admin_cmd cmd = {
-		.u.program.h.opcode = VTPU_ADMIN_PROGRAM_UNLOAD,
-		.u.program.program = program->hw_id,
-	};
-
-	/* If there is nothing to unload the device says so, and that is all right. */
-	vtpu_admin_exec(program->file->vdev, &cmd);
-}
-
-static int program_create(struct vtpu_file *vfile, struct vtpu_program_create *args)
-{
+	struct vtpu_file *vfile = program->file;
 	struct vtpu_device *vdev = vfile->vdev;
-	struct vtpu_program *program;
-	int ret;
+	int ret, idx;
 
-	program = kzalloc(sizeof(*program), GFP_KERNEL_ACCOUNT);
-	if (!program)
-		return -ENOMEM;
-	kref_init(&program->ref);
-	INIT_WORK(&program->release_work, program_release_work);
-	program->file = vtpu_file_get(vfile);
-	program->bytes = args->bytes;
-	program->flags = args->flags;
+	ret = vtpu_begin(vdev, &idx);
+	if (ret)
+		return ret;
 	program->vm = vtpu_file_vm(vfile);
-	if (IS_ERR(program->vm)) {
-		ret = PTR_ERR(program->vm);
-		goto err_free;
-	}
+	vtpu_end(vdev, idx);
+	if (IS_ERR(program->vm))
+		return PTR_ERR(program->vm);
 	ret = vtpu_charge(vfile, VTPU_QUOTA_PROGRAMS, 1);
 	if (ret)
 		goto err_vm;
@@ -279,59 +298,79 @@ static int program_create(struct vtpu_file *vfile, struct vtpu_program_create *a
 		goto err_quota;
 	}
 	program->hw_id = ret;
-	program->image = vtpu_reserved_alloc(vdev, args->bytes);
-	if (!program->image) {
-		ret = -ENOSPC;
-		goto err_id;
-	}
-	ret = program_load(program, args);
-	if (ret)
-		goto err_unload;
-	ret = vtpu_charge(vfile, VTPU_QUOTA_INSTRUCTIONS, program->result.instances);
-	if (ret)
-		goto err_unload;
-	mutex_lock(&vdev->list_lock);
-	list_add_tail(&program->node, &vdev->programs);
-	mutex_unlock(&vdev->list_lock);
-	/* Last: another thread may destroy it at once. */
-	ret = xa_alloc(&vfile->programs, &args->program, program, XA_LIMIT(1, S32_MAX), GFP_KERNEL);
-	if (ret)
-		goto err_instructions;
-	return 0;
-
-err_instructions:
-	mutex_lock(&vdev->list_lock);
-	list_del(&program->node);
-	mutex_unlock(&vdev->list_lock);
-	vtpu_uncharge(vfile, VTPU_QUOTA_INSTRUCTIONS, program->result.instances);
-err_unload:
-	unload(program);
-	vtpu_reserved_free(vdev, program->image, args->bytes);
-err_id:
+	program->image = vtpu_reserved_alloc(vdev, program->bytes);
+	if (program->image)
+		return 0;
+	ret = -ENOSPC;
 	ida_free(&vdev->program_ids, program->hw_id);
 err_quota:
 	vtpu_uncharge(vfile, VTPU_QUOTA_PROGRAMS, 1);
 err_vm:
 	vtpu_vm_put(program->vm);
+	return ret;
+}
+
+static struct vtpu_program *program_alloc(struct vtpu_file *vfile,
+					  const struct vtpu_program_create *args)
+{
+	struct vtpu_program *program = kzalloc(sizeof(*program), GFP_KERNEL_ACCOUNT);
+
+	if (!program)
+		return NULL;
+	kref_init(&program->ref);
+	INIT_WORK(&program->release_work, program_release_work);
+	program->file = vtpu_file_get(vfile);
+	program->bytes = args->bytes;
+	program->flags = args->flags;
+	return program;
+}
+
+static int program_create(struct vtpu_file *vfile, struct vtpu_program_create *args, void *report)
+{
+	struct vtpu_program *program = program_alloc(vfile, args);
+	int ret, fault;
+
+	if (!program)
+		return -ENOMEM;
+	ret = program_place(program);
+	if (ret)
+		goto err_free;
+	ret = copy_image(vfile->vdev, program->image, args->image, args->bytes);
+	if (ret)
+		goto err_unplace;
+	ret = program_load(program, report);
+	fault = ret == -ERESTARTSYS ? 0 : report_to_user(args, report);
+	if (ret)
+		goto err_unplace;
+	/* Last: another thread may destroy it at once. */
+	ret = fault ?:
+		      xa_alloc(&vfile->programs, &args->program, program, XA_LIMIT(1, S32_MAX),
+			       GFP_KERNEL);
+	if (ret)
+		vtpu_program_put(program);
+	return ret;
+
+err_unplace:
+	program_unplace(program);
 err_free:
-	vtpu_file_put(program->file);
-	kfree(program);
+	program_free(program);
 	return ret;
 }
 
 int vtpu_ioctl_program_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct vtpu_program_create *args = data;
-	int ret, idx;
+	void *report;
+	int ret;
 
 	ret = check_create(drm, args);
 	if (ret)
 		return ret;
-	ret = vtpu_begin(to_vtpu_device(drm), &idx);
-	if (ret)
-		return ret;
-	ret = program_create(file->driver_priv, args);
-	vtpu_end(to_vtpu_device(drm), idx);
+	report = kzalloc(REPORT_BYTES, GFP_KERNEL);
+	if (!report)
+		return -ENOMEM;
+	ret = program_create(file->driver_priv, args, report);
+	kfree(report);
 	return ret;
 }
 

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sync_file.h>
+#include <linux/userfaultfd.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -271,6 +273,69 @@ TEST_F_TIMEOUT(unplug, fence_outlives_device, 120)
 		close(file);
 		ASSERT_EQ(0, kst_module_unload());
 		ASSERT_EQ(0, kst_module_load(""));
+	}
+}
+
+/* Two pages, of which the second never comes. */
+static char *stuck_memory(void)
+{
+	const size_t page = VTPU_PAGE_BYTES;
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	char *memory =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	kst_need(fd < 0 || memory == MAP_FAILED, "userfaultfd");
+	range.range.start = (uintptr_t)memory + page;
+	range.range.len = page;
+	kst_need(kst_ioctl(fd, UFFDIO_API, &api), "userfaultfd's interface");
+	kst_need(kst_ioctl(fd, UFFDIO_REGISTER, &range), "memory that never comes");
+	return memory;
+}
+
+static void call_stuck(bool program)
+{
+	char *memory = stuck_memory(), *end = memory + VTPU_PAGE_BYTES;
+	const struct vtpu_vm_bind bind = {
+		.ops = { .stride = sizeof(struct vtpu_bind_op),
+			 .count = 1,
+			 .array = (uintptr_t)end },
+	};
+	int fd = kst_open();
+	uint32_t id;
+	size_t bytes;
+	void *image = kst_image(&bytes);
+
+	if (program) {
+		end -= sizeof(struct vtpu_image_header);
+		memcpy(end, image, sizeof(struct vtpu_image_header));
+		kst_load(fd, end, bytes, &id);
+	} else {
+		kst_ioctl(fd, DRM_IOCTL_VTPU_VM_BIND, (void *)&bind);
+	}
+	_exit(0); /* it came, then */
+}
+
+/* A client whose memory does not come keeps neither others nor an unbind waiting. */
+TEST_F_TIMEOUT(unplug, caller_is_stuck, 120)
+{
+	for (int program = 0; program < 2; program++) {
+		struct kst_client c;
+		pid_t child = fork();
+		int status;
+
+		if (!child)
+			call_stuck(program);
+		kst_client(&c);
+		kst_sleep_ms(500);
+		EXPECT_EQ(0, waitpid(child, &status, WNOHANG));
+		EXPECT_TRUE(kst_answer(&c));
+		EXPECT_EQ(0, driver_write("unbind"));
+		kst_client_close(&c);
+		kill(child, SIGKILL);
+		EXPECT_EQ(child, waitpid(child, &status, 0));
+		ASSERT_EQ(0, driver_write("bind"));
 	}
 }
 
