@@ -6,6 +6,7 @@
 #define VTPU_INSN_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "vtpu_hw.h"
@@ -63,5 +64,38 @@ static inline bool vtpu_isa_epilogue_address(uint32_t op)
 
 /** vtpu_isa_ew_unary() - does a micro-op take a alone? */
 bool vtpu_isa_ew_unary(uint32_t op);
+
+/**
+ * vtpu_insn_check_shape() - do the fields of an instruction fit together?
+ * @width: cores of the gang
+ * @insn: instruction whose fields are in their limits
+ * @r: gets what is wrong
+ */
+enum vtpu_hw_status vtpu_insn_check_shape(uint32_t width, const struct vtpu_insn *insn,
+					  struct vtpu_load_record *r);
+
+/* ---- Records -------------------------------------------------------------- */
+
+static inline enum vtpu_hw_status vtpu_bad_field(struct vtpu_load_record *r, uint32_t field,
+						 uint64_t have, uint64_t need)
+{
+	r->kind = VTPU_REC_FIELD;
+	r->field = (uint16_t)field;
+	r->have = have;
+	r->need = need;
+	return VTPU_ST_BAD_INSN;
+}
+
+static inline enum vtpu_hw_status vtpu_unsupported(struct vtpu_load_record *r, uint32_t field,
+						   uint64_t have)
+{
+	r->kind = VTPU_REC_UNSUPPORTED;
+	r->field = (uint16_t)field;
+	r->have = have;
+	return VTPU_ST_UNSUPPORTED;
+}
+
+#define FIELD(path)   offsetof(struct vtpu_insn, path)
+#define PAYLOAD(path) offsetof(struct vtpu_insn, payload.path)
 
 #endif /* VTPU_INSN_TABLE_H */

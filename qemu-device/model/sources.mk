@@ -27,6 +27,7 @@ MODEL_SOURCES := \
 	image.c \
 	insn.c \
 	insn_boxes.c \
+	insn_shape.c \
 	insn_table.c \
 	load.c \
 	race.c \
