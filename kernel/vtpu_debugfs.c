@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * vtpu_debugfs.c - /sys/kernel/debug/accel/<device>/buffers: every buffer of every client, with its label.
+ * vtpu_debugfs.c - /sys/kernel/debug/accel/<device>/buffers: every buffer of every client, with
+ * its label.
  */
 #include <linux/seq_file.h>
 
