@@ -11,7 +11,6 @@
 #include "insn.h"
 #include "insn_table.h"
 
-
 /* Adds a VMEM operand: @inner elements next to each other (or @step apart), @outer times @pitch apart. */
 static struct vtpu_box *add(struct vtpu_boxes *boxes, uint32_t field, uint32_t addr, uint32_t type,
 			    uint32_t inner, uint32_t outer, uint32_t pitch, bool write)
