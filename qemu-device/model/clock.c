@@ -161,17 +161,17 @@ static const struct event *last_below(const struct builder *b, struct stream *s,
 
 /* ---- Clocks ---------------------------------------------------------------------- */
 
-/* Learn what @from knows; it is on the core @core before. */
+/* Learn what @from knows; it is on the core @core before, so known[r] learns from[r + core]. */
 static void join(uint32_t *known, const uint32_t *from, uint32_t core, uint32_t cores)
 {
-	const uint32_t split = (cores - core) * VTPU_UNITS, all = cores * VTPU_UNITS;
+	for (uint32_t r = 0; r < cores; r++) {
+		const uint32_t *f =
+			from + (core + r < cores ? core + r : core + r - cores) * VTPU_UNITS;
+		uint32_t *k = known + r * VTPU_UNITS;
 
-	/* known[r] learns from[r + core], modulo the width */
-	for (uint32_t i = 0; i < split; i++)
-		known[i] = known[i] > from[core * VTPU_UNITS + i] ? known[i] :
-								    from[core * VTPU_UNITS + i];
-	for (uint32_t i = split; i < all; i++)
-		known[i] = known[i] > from[i - split] ? known[i] : from[i - split];
+		for (uint32_t unit = 0; unit < VTPU_UNITS; unit++)
+			k[unit] = k[unit] > f[unit] ? k[unit] : f[unit];
+	}
 }
 
 static void apply_wait(struct builder *b, const struct vtpu_wait *wait, uint32_t *known)
@@ -215,11 +215,11 @@ static enum vtpu_hw_status make_clocks(struct builder *b)
 		const struct vtpu_insn *insn = &b->parts->text[unit][index];
 		uint32_t *known = b->clock->known + (size_t)place * row;
 
+		vtpu_sim_prefetch(sim, b->parts, place);
+		memset(known, 0, row * sizeof(*known));
 		if (index)
-			memcpy(known, b->clock->known + (size_t)sim->place[number - 1] * row,
-			       row * sizeof(*known));
-		else
-			memset(known, 0, row * sizeof(*known));
+			join(known, b->clock->known + (size_t)sim->place[number - 1] * row, 0,
+			     b->clock->cores);
 		for (unsigned int i = 0; i < 2; i++)
 			if (insn->flags & VTPU_INSN_WAIT0 << i)
 				apply_wait(b, &insn->wait[i], known);

@@ -432,6 +432,7 @@ static bool visit(struct vtpu_finder *f, uint32_t place)
 	struct vtpu_boxes boxes;
 	bool ok;
 
+	vtpu_sim_prefetch(f->sim, f->parts, place);
 	f->place = place;
 	f->unit = vtpu_sim_unit(f->sim, number);
 	f->index = number - f->sim->first[f->unit];
