@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The driver on the debug kernel: the same programs as elsewhere, with KASAN, lockdep, kmemleak and others watching, and
+# with each allocation failing once. One boot, and another one for the faults that the device brings about.
+#
+# usage: run.sh [PART...]    only these parts of in-vm.sh
+set -uo pipefail
+. "$(dirname "$0")/reports.sh"
+cd "$(dirname "$0")/../.." || exit 1
+
+log=build/log/debug
+mkdir -p build/log build/planted
+cp tests/debug/planted/* build/planted/
+make -s -C build/debug-kernel/headers M="$PWD/build/planted" modules >"$log-planted.log" 2>&1 || {
+	cat "$log-planted.log"
+	echo 'Bail out! the module with planted bugs does not build'
+	exit 1
+}
+
+# A checker that ends after its first report would hide the second.
+options="--kernel build/debug-kernel --memory 4G --append 'kasan_multi_shot log_buf_len=16M'"
+
+main()
+{
+	VTPU_VM_OPTIONS=$options tools/vtpu-vm --hbm 2G --timeout 6600 --kernel-log "$log-main.kernel" \
+		--file tests/debug/in-vm.sh --file tests/debug/reports.sh --file build/demo/weights.bin \
+		--file /usr/share/datasets/fashion-mnist --file build/tests/conformance/conformance \
+		--file build/tests/debug/fail_nth --file build/tests/debug/fail_probe --file build/kselftest \
+		--file build/planted/planted.ko -- sh tests/debug/in-vm.sh "$@" </dev/null
+	local code=$?
+	[ $code = 0 ] && echo 'ok - the machine lived to the end' && return
+	tail -n 100 "$log-main.kernel" | sed 's/^/# /'
+	echo "not ok - the machine lived to the end (vtpu-vm's exit code: $code)"
+}
+
+recovery()
+{
+	VTPU_VM_OPTIONS="$options --kernel-log $log-recovery.kernel" tests/vm/recovery.sh >"$log-recovery.tap" 2>&1
+	sed 's/^/# /' "$log-recovery.tap"
+	if grep -q '^ok ' "$log-recovery.tap" && ! grep -q '^not ok ' "$log-recovery.tap"; then
+		echo 'ok - kselftest recovery'
+	else
+		echo 'not ok - kselftest recovery'
+	fi
+	if ! grep -qE "$reports" "$log-recovery.kernel"; then
+		echo "ok - kselftest recovery: nothing from the kernel's checkers"
+	else
+		grep -E -m 3 -B 2 -A 45 "$reports" "$log-recovery.kernel" | sed 's/^/# /'
+		echo "not ok - kselftest recovery: nothing from the kernel's checkers"
+	fi
+}
+
+{
+	if [ $# -gt 0 ]; then
+		main "$@"
+	else
+		main checkers samples conformance kselftest fail-nth reload leaks planted
+		recovery
+	fi
+} | awk '
+	sub(/^ok - /, "")     { print "ok " ++n " - " $0; fflush(); next }
+	sub(/^not ok - /, "") { print "not ok " ++n " - " $0; fflush(); bad++; next }
+			      { print; fflush() }
+	END		      { print "1.." n; exit bad > 0 }'
