@@ -14,7 +14,9 @@ static bool has_room(struct vtpu_queue *queue)
 /*
  * Wait until the queue takes one more job. Only before the first job of a call
  * may a signal end the wait: later the call could not be restarted without
- * entering jobs twice, and the wait is bounded by the jobs that run.
+ * entering jobs twice, and the wait is bounded by the jobs that run. Only then,
+ * too, is a halted queue an error: jobs behind one that fails while the call
+ * still goes on are entered, and end as cancelled.
  */
 static int wait_room(struct vtpu_queue *queue, struct drm_file *file, bool first)
 {
@@ -28,7 +30,7 @@ static int wait_room(struct vtpu_queue *queue, struct drm_file *file, bool first
 		else
 			ret = wait_event_killable(queue->room, has_room(queue));
 	}
-	return ret ?: READ_ONCE(queue->error);
+	return ret || !first ? ret : READ_ONCE(queue->error);
 }
 
 static int accept_all(struct vtpu_queue *queue, struct drm_file *file, struct vtpu_task **tasks,

@@ -499,7 +499,9 @@ struct vtpu_job {
  * objects hold at the call. When the ring is full the call waits, or with
  * O_NONBLOCK fails with EAGAIN. As with write(2), what is temporary is no error
  * once a job was accepted: the call returns 0 and @submitted is less than the
- * count. After an error, too, the first @submitted jobs are on their way.
+ * count. After an error, too, the first @submitted jobs are on their way. A
+ * queue that halts after the first job was accepted takes the others as well;
+ * they end as cancelled.
  */
 struct vtpu_submit {
 	/** @queue: id */

@@ -124,8 +124,11 @@ static int prepare(struct ip_client *client, const struct ip_queue *q, const str
 	return err ? err : prepare_bos(client, job, &from->bos);
 }
 
-/* Let the world see the job's fence, then enter it. */
-static int accept(struct ip_client *client, struct ip_queue *q, struct ip_job *job)
+/*
+ * Let the world see the job's fence, then enter it. A halted queue is an error only before a call's first job: those
+ * behind one that fails meanwhile are entered, and end as cancelled.
+ */
+static int accept(struct ip_client *client, struct ip_queue *q, struct ip_job *job, bool first)
 {
 	const struct vtpu_sync *signal = (const struct vtpu_sync *)(uintptr_t)job->signals.array;
 	struct ip_device *dev = client->dev;
@@ -134,7 +137,7 @@ static int accept(struct ip_client *client, struct ip_queue *q, struct ip_job *j
 
 	while (q->state.submitted - q->state.completed >= q->depth && !q->halted && !q->dying)
 		ip_wait(dev, UINT64_MAX);
-	if (q->halted || q->dying)
+	if (first && (q->halted || q->dying))
 		return -ECANCELED;
 	for (i = 0; i < job->signals.count; i++) {
 		if (!ip_syncobj_find(client, signal[i].handle))
@@ -196,7 +199,7 @@ int ip_submit(struct ip_client *client, struct vtpu_submit *arg)
 			err = prepare(client, q, &from, &job[i]);
 	}
 	for (taken = 0; taken < arg->jobs.count && !err; taken++) {
-		err = accept(client, q, job[taken]);
+		err = accept(client, q, job[taken], !taken);
 		if (err)
 			break;
 		job[taken] = NULL;
