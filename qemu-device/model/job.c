@@ -98,6 +98,12 @@ static void fail(struct vtpu_queue *q, struct vtpu_job *job, enum vtpu_hw_status
 	vtpu_job_end(q, job, status);
 }
 
+/* Has the running job an injected hang that what asks for @why does not end? */
+static bool deaf(const struct vtpu_queue *q, enum vtpu_hw_status why)
+{
+	return q->hang >= (why == VTPU_ST_RESET ? VTPU_FAULT_STUCK : VTPU_FAULT_IGNORE_ABORT);
+}
+
 /* End the head job early: at once, or as soon as those who work on it notice. */
 void vtpu_job_cancel(struct vtpu_queue *q, struct vtpu_job *job, enum vtpu_hw_status why)
 {
@@ -113,7 +119,7 @@ void vtpu_job_cancel(struct vtpu_queue *q, struct vtpu_job *job, enum vtpu_hw_st
 		vtpu_job_end(q, job, why);
 		break;
 	case VTPU_JOB_RUNNING:
-		if (q->cancelled != VTPU_ST_OK)
+		if (q->cancelled != VTPU_ST_OK || deaf(q, why))
 			break;
 		q->cancelled = why;
 		atomic_store(&q->run.cancel, true);
@@ -215,6 +221,25 @@ static void hand_to_executor(struct vtpu_queue *q)
 		bind_failed(q, VTPU_ST_NO_MEMORY);
 }
 
+/* Control instructions have done all they do when the loader has timed them. */
+static bool only_control(const struct vtpu_program *program)
+{
+	unsigned int unit;
+
+	for (unit = 0; unit < VTPU_UNITS; unit++)
+		if (unit != VTPU_UNIT_CTL && program->count[unit])
+			return false;
+	return true;
+}
+
+/* Nothing is left to do on the host, so no worker is woken for it. vtpu_arbitrate() looks at the queue next. */
+static void end_at_once(struct vtpu_queue *q)
+{
+	atomic_store(&q->run.retired, q->run.program->instances);
+	atomic_store(&q->ended, true);
+	atomic_fetch_sub(&q->chip->inflight, 1);
+}
+
 /* What control context would take too long for. On a worker. */
 static void prepare(void *arg)
 {
@@ -241,10 +266,11 @@ static void prepare(void *arg)
 static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 {
 	struct vtpu_chip *chip = q->chip;
+	enum vtpu_fault fault;
 
 	job->state = VTPU_JOB_RUNNING;
 	q->cancelled = VTPU_ST_OK;
-	q->hang = false;
+	q->hang = VTPU_FAULT_NONE;
 	q->copy.fail_dma = false;
 	q->started_ns = vtpu_now(chip);
 	q->seen_ns = q->started_ns;
@@ -255,12 +281,23 @@ static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 	vtpu_stats_start(q);
 	vtpu_chip_arm(chip, q->started_ns + chip->watchdog_ns / 4);
 
-	switch (vtpu_inject_take(chip, q->id, job->seq)) {
+	fault = vtpu_inject_take(chip, q->id, job->seq);
+	switch (fault) {
 	case VTPU_FAULT_NONE:
+	case VTPU_FAULT_LOST_COMMAND:
 		break;
+	case VTPU_FAULT_DEAD:
+		chip->dead = true;
+		/* fall through */
 	case VTPU_FAULT_HANG:
-		q->hang = true;
+	case VTPU_FAULT_IGNORE_ABORT:
+	case VTPU_FAULT_STUCK:
+		q->hang = fault;
 		break;
+	case VTPU_FAULT_FATAL:
+		chip->broken = true;
+		q->parked = true;
+		return false;
 	case VTPU_FAULT_LOST_IRQ:
 		job->lost_irq = true;
 		break;
@@ -333,7 +370,7 @@ void vtpu_job_start(struct vtpu_queue *q, struct vtpu_job *job, unsigned int fir
 	q->run.geometry = &chip->geometry;
 	q->run.kernels = chip->kernels;
 	q->run.reference = chip->reference;
-	q->run.hang = q->hang;
+	q->run.hang = q->hang != VTPU_FAULT_NONE;
 	q->run.done = run_done;
 	q->run.opaque = q;
 	q->run.status = VTPU_ST_OK;
@@ -348,6 +385,8 @@ void vtpu_job_start(struct vtpu_queue *q, struct vtpu_job *job, unsigned int fir
 			bind_failed(q, VTPU_ST_NO_MEMORY);
 	} else if (q->bind_status != VTPU_ST_OK) {
 		bind_failed(q, q->bind_status);
+	} else if (only_control(q->run.program) && !q->hang) {
+		end_at_once(q);
 	} else {
 		hand_to_executor(q);
 	}
@@ -390,7 +429,7 @@ static void begin_copy(struct vtpu_queue *q, struct vtpu_job *job)
 	q->epoch = q->chip->context[q->context].epoch;
 	if (!start_running(q, job))
 		return;
-	if (q->hang) {
+	if (q->hang != VTPU_FAULT_NONE) {
 		q->parked = true;
 		return;
 	}
@@ -445,7 +484,7 @@ void vtpu_job_begin(struct vtpu_queue *q, struct vtpu_job *job)
 	} else if (job->sqe.flags & VTPU_SQE_NOP) {
 		if (!start_running(q, job))
 			return;
-		if (q->hang)
+		if (q->hang != VTPU_FAULT_NONE)
 			q->parked = true;
 		else
 			vtpu_job_end(q, job, VTPU_ST_OK);
