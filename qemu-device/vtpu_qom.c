@@ -4,59 +4,31 @@
  * `queues`, and `qom-set PATH inject FAULT` to bring a fault about.
  */
 #include "qemu/osdep.h"
-#include "qemu/cutils.h"
 #include "qapi/error.h"
 #include "qapi/visitor.h"
 #include "vtpu_device.h"
 
-#define INJECT_SYNTAX "FAULT[:queue=N][:job=N] with FAULT none, hang, lost-irq or dma-error"
-
 /* ---- Fault injection ---------------------------------------------------- */
 
-struct injection {
-	enum vtpu_fault fault;
-	uint32_t queue;
-	uint32_t job;
-};
-
-/* "hang:queue=3:job=5"; a comma separates too, where the command line lets it through. */
-static bool parse_injection(const char *text, struct injection *in, Error **errp)
+static bool parse_injection(const char *text, struct vtpu_injection *in, Error **errp)
 {
-	g_auto(GStrv) words = g_strsplit_set(text, ":,", 8);
-	int i;
+	char err[320];
 
-	*in = (struct injection){ .job = 1 };
-	if (!words[0] || !vtpu_fault_parse(words[0], &in->fault)) {
-		error_setg(errp, "property inject=%s: no such fault, expected " INJECT_SYNTAX,
-			   text);
-		return false;
-	}
-	for (i = 1; words[i]; i++) {
-		uint32_t *field = g_str_has_prefix(words[i], "queue=") ? &in->queue :
-				  g_str_has_prefix(words[i], "job=")   ? &in->job :
-									 NULL;
-		unsigned int value;
-
-		if (!field || qemu_strtoui(strchr(words[i], '=') + 1, NULL, 10, &value)) {
-			error_setg(errp,
-				   "property inject=%s: cannot read '%s', expected " INJECT_SYNTAX,
-				   text, words[i]);
-			return false;
-		}
-		*field = value;
-	}
-	return true;
+	if (vtpu_injection_parse(text, in, err, sizeof(err)))
+		return true;
+	error_setg(errp, "property inject=%s: %s", text, err);
+	return false;
 }
 
 /** vtpu_inject() - arm the fault that the text describes. The chip exists */
 bool vtpu_inject(VtpuState *s, const char *text, Error **errp)
 {
-	struct injection in;
+	struct vtpu_injection in;
 	char err[160];
 
 	if (!parse_injection(text, &in, errp))
 		return false;
-	if (!vtpu_chip_inject(s->chip, in.fault, in.queue, in.job, err, sizeof(err))) {
+	if (!vtpu_chip_inject(s->chip, &in, err, sizeof(err))) {
 		error_setg(errp, "property inject=%s: %s", text, err);
 		return false;
 	}
@@ -66,7 +38,7 @@ bool vtpu_inject(VtpuState *s, const char *text, Error **errp)
 static void set_inject(Object *obj, const char *text, Error **errp)
 {
 	VtpuState *s = VTPU(obj);
-	struct injection in;
+	struct vtpu_injection in;
 
 	/* Before realize there is no chip yet: it is armed then. */
 	if (s->chip ? !vtpu_inject(s, text, errp) : !parse_injection(text, &in, errp))
@@ -196,7 +168,8 @@ static void get_queues(Object *obj, Visitor *v, const char *name, void *opaque, 
 void vtpu_qom_class_init(ObjectClass *oc)
 {
 	object_class_property_add_str(oc, "inject", get_inject, set_inject);
-	object_class_property_set_description(oc, "inject", "bring a fault about: " INJECT_SYNTAX);
+	object_class_property_set_description(oc, "inject",
+					      "bring a fault about: " VTPU_FAULT_SYNTAX);
 	object_class_property_add(oc, "stats", "struct", get_stats, NULL, NULL, NULL);
 	object_class_property_set_description(oc, "stats", "counters of the chip");
 	object_class_property_add(oc, "queues", "list", get_queues, NULL, NULL, NULL);

@@ -430,6 +430,8 @@ static void begin(struct vtpu_chip *chip, const uint8_t *entry)
 	if (cmd->u.h.flags || cmd->u.h.seq != seq) {
 		cmd->u.h.seq = seq;
 		end(chip, cmd, VTPU_ST_BAD_FIELD);
+	} else if (vtpu_inject_take(chip, 0, seq) == VTPU_FAULT_LOST_COMMAND) {
+		cmd->state = VTPU_COMMAND_LOST;
 	} else {
 		step(chip, cmd, true);
 	}

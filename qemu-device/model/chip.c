@@ -121,7 +121,8 @@ static bool follow_registers(struct vtpu_chip *chip)
 		vtpu_stop(chip);
 	if (chip->stopping) {
 		if (!vtpu_stop_finish(chip)) {
-			vtpu_chip_arm(chip, vtpu_now(chip) + STOP_POLL_NS);
+			if (!chip->dead)
+				vtpu_chip_arm(chip, vtpu_now(chip) + STOP_POLL_NS);
 			return false;
 		}
 		/* The driver may have asked for the next thing meanwhile. */
@@ -183,6 +184,9 @@ static bool control_pass(struct vtpu_chip *chip)
 		chip->admin_recheck = false;
 		vtpu_admin_advance(chip);
 	}
+	if (chip->broken && !chip->stopping)
+		vtpu_chip_fatal(chip, VTPU_ST_INTERNAL);
+	chip->broken = false;
 	return any;
 }
 

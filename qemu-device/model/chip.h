@@ -235,9 +235,9 @@ struct vtpu_queue {
 	uint64_t ticket; /* while it waits for cores */
 	uint64_t waiting_since;
 	struct vtpu_queue *next_waiting;
-	bool parked;	/* it hangs by injection, nobody works on it */
-	bool hang;	/* injected into it */
-	uint64_t cores; /* its slice */
+	bool parked;	      /* it hangs by injection, nobody works on it */
+	enum vtpu_fault hang; /* injected into it: HANG to DEAD, or NONE */
+	uint64_t cores;	      /* its slice */
 	unsigned int first_core;
 	uint64_t epoch; /* of its context when it translated */
 	uint64_t started_ns;
@@ -290,6 +290,7 @@ enum vtpu_command_state {
 	VTPU_COMMAND_FREE,
 	VTPU_COMMAND_WAITING, /* for a load, a drained queue, running jobs */
 	VTPU_COMMAND_REPORT,  /* a load's report is being written */
+	VTPU_COMMAND_LOST,    /* by injection: never completes */
 	VTPU_COMMAND_ENDED,
 };
 
@@ -380,11 +381,8 @@ struct vtpu_chip {
 		bool ready, enabled;
 		bool reset; /* a reset has begun */
 		enum vtpu_reset reset_kind;
-	} reg; /* lock */
-	struct {
-		enum vtpu_fault fault;
-		uint32_t queue, job;
-	} inject;		      /* lock */
+	} reg;			      /* lock */
+	struct vtpu_injection inject; /* lock */
 	struct vtpu_chip_stats stats; /* pub */
 
 	/* pub: the pointers; what they lead to says for itself */
@@ -403,6 +401,8 @@ struct vtpu_chip {
 	bool admin_recheck;	    /* a waiting command may be able to end */
 	uint64_t raise;		    /* vectors, at the end of the pass */
 	bool stopping;		    /* all work is being ended; nothing new starts */
+	bool broken;		    /* by injection: a fatal error at the end of the pass */
+	bool dead;		    /* by injection: no reset by register ends */
 	bool timer_armed;
 	uint64_t timer_ns;
 	uint32_t running; /* jobs */

@@ -3,6 +3,7 @@
  * inject.c - faults on demand, so that every recovery path can be tested.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "chip.h"
@@ -12,16 +13,25 @@ static const char *const fault_name[] = {
 	[VTPU_FAULT_HANG] = "hang",
 	[VTPU_FAULT_LOST_IRQ] = "lost-irq",
 	[VTPU_FAULT_DMA_ERROR] = "dma-error",
+	[VTPU_FAULT_IGNORE_ABORT] = "ignore-abort",
+	[VTPU_FAULT_STUCK] = "stuck",
+	[VTPU_FAULT_DEAD] = "dead",
+	[VTPU_FAULT_FATAL] = "fatal",
+	[VTPU_FAULT_LOST_COMMAND] = "lost-command",
 };
 
 #define FAULTS (sizeof(fault_name) / sizeof(fault_name[0]))
 
-bool vtpu_fault_parse(const char *name, enum vtpu_fault *fault)
+/* ---- From text ----------------------------------------------------------- */
+
+#define SEPARATORS ":,"
+
+static bool parse_fault(const char *word, size_t length, enum vtpu_fault *fault)
 {
 	unsigned int i;
 
 	for (i = 0; i < FAULTS; i++) {
-		if (!strcmp(name, fault_name[i])) {
+		if (strlen(fault_name[i]) == length && !memcmp(word, fault_name[i], length)) {
 			*fault = i;
 			return true;
 		}
@@ -29,39 +39,75 @@ bool vtpu_fault_parse(const char *name, enum vtpu_fault *fault)
 	return false;
 }
 
-bool vtpu_chip_inject(struct vtpu_chip *chip, enum vtpu_fault fault, uint32_t queue, uint32_t job,
-		      char *err, size_t err_bytes)
+/* "@key=NUMBER", all of it */
+static bool parse_field(const char *word, size_t length, const char *key, uint32_t *value)
 {
-	if ((unsigned int)fault >= FAULTS) {
-		snprintf(err, err_bytes, "fault %d: there are none, hang, lost-irq, dma-error",
-			 (int)fault);
+	size_t skip = strlen(key);
+	unsigned long long number;
+	char *end;
+
+	if (length <= skip || memcmp(word, key, skip) || word[skip] < '0' || word[skip] > '9')
+		return false;
+	number = strtoull(word + skip, &end, 10);
+	*value = number;
+	return end == word + length && number <= UINT32_MAX;
+}
+
+bool vtpu_injection_parse(const char *text, struct vtpu_injection *in, char *err, size_t err_bytes)
+{
+	size_t length = strcspn(text, SEPARATORS);
+
+	*in = (struct vtpu_injection){ .job = 1 };
+	if (!parse_fault(text, length, &in->fault)) {
+		snprintf(err, err_bytes, "no such fault, expected " VTPU_FAULT_SYNTAX);
 		return false;
 	}
-	if (queue > VTPU_MAX_QUEUES) {
-		snprintf(err, err_bytes, "queue %u: I/O queues are 1 to %u, 0 is any", queue,
+	while (text[length]) {
+		text += length + 1;
+		length = strcspn(text, SEPARATORS);
+		if (parse_field(text, length, "queue=", &in->queue) ||
+		    parse_field(text, length, "job=", &in->job))
+			continue;
+		snprintf(err, err_bytes, "cannot read '%.*s', expected " VTPU_FAULT_SYNTAX,
+			 length < 32 ? (int)length : 32, text);
+		return false;
+	}
+	return true;
+}
+
+/* ---- Arming and taking ---------------------------------------------------- */
+
+bool vtpu_chip_inject(struct vtpu_chip *chip, const struct vtpu_injection *in, char *err,
+		      size_t err_bytes)
+{
+	if ((unsigned int)in->fault >= FAULTS) {
+		snprintf(err, err_bytes, "fault %d: there are " VTPU_FAULT_NAMES, (int)in->fault);
+		return false;
+	}
+	if (in->queue > VTPU_MAX_QUEUES) {
+		snprintf(err, err_bytes, "queue %u: I/O queues are 1 to %u, 0 is any", in->queue,
 			 VTPU_MAX_QUEUES);
 		return false;
 	}
-	if (fault != VTPU_FAULT_NONE && !job) {
+	if (in->fault != VTPU_FAULT_NONE && !in->job) {
 		snprintf(err, err_bytes, "job 0: jobs are counted from 1, the next one");
 		return false;
 	}
 	pthread_mutex_lock(&chip->lock);
-	chip->inject.fault = fault;
-	chip->inject.queue = queue;
-	chip->inject.job = job;
+	chip->inject = *in;
 	pthread_mutex_unlock(&chip->lock);
 	return true;
 }
 
-/* A job of @queue starts: which fault is it to have? */
+/* A job of @queue, or an admin command (@queue 0), starts: which fault is it to have? */
 enum vtpu_fault vtpu_inject_take(struct vtpu_chip *chip, uint32_t queue, uint32_t seq)
 {
 	enum vtpu_fault fault = VTPU_FAULT_NONE;
 
 	pthread_mutex_lock(&chip->lock);
 	if (chip->inject.fault != VTPU_FAULT_NONE &&
-	    (!chip->inject.queue || chip->inject.queue == queue) && !--chip->inject.job) {
+	    (chip->inject.fault == VTPU_FAULT_LOST_COMMAND) == !queue &&
+	    (!queue || !chip->inject.queue || chip->inject.queue == queue) && !--chip->inject.job) {
 		fault = chip->inject.fault;
 		chip->inject.fault = VTPU_FAULT_NONE;
 	}

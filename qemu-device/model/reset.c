@@ -155,7 +155,7 @@ static void finish(struct vtpu_chip *chip)
 /* Steps two and three for the control pass, which does not wait: true when all is done */
 bool vtpu_stop_finish(struct vtpu_chip *chip)
 {
-	if (atomic_load(&chip->inflight))
+	if (atomic_load(&chip->inflight) || chip->dead)
 		return false;
 	finish(chip);
 	return true;
@@ -195,5 +195,6 @@ void vtpu_chip_reset_finish(struct vtpu_chip *chip)
 		vtpu_attend(chip, 0);
 		return;
 	}
+	chip->dead = false;
 	finish(chip);
 }

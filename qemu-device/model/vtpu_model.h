@@ -277,24 +277,52 @@ enum vtpu_fault {
 	VTPU_FAULT_HANG,      /* the job makes no progress until it is ended */
 	VTPU_FAULT_LOST_IRQ,  /* its completion is written, no vector is raised */
 	VTPU_FAULT_DMA_ERROR, /* its next access to system memory fails; compute jobs: ends so */
+	/* Hangs that less and less helps against: each takes one more rung of the driver's ladder */
+	VTPU_FAULT_IGNORE_ABORT, /* not the watchdog, not ABORT_JOB */
+	VTPU_FAULT_STUCK,	 /* nor RESET_QUEUE and QUEUE_DESTROY */
+	VTPU_FAULT_DEAD, /* nor VTPU_CONTROL: the chip is READY only after vtpu_chip_reset_*() */
+	/* Of the chip as a whole */
+	VTPU_FAULT_FATAL,	 /* the job's start is a fatal error, INTERNAL */
+	VTPU_FAULT_LOST_COMMAND, /* an admin command, counted by @job, never completes */
+};
+
+/* As they are named to people */
+#define VTPU_FAULT_NAMES \
+	"none, hang, lost-irq, dma-error, ignore-abort, stuck, dead, fatal, lost-command"
+#define VTPU_FAULT_SYNTAX "FAULT[:queue=N][:job=N] with FAULT one of " VTPU_FAULT_NAMES
+
+/** struct vtpu_injection - a fault and whose it is to be */
+struct vtpu_injection {
+	enum vtpu_fault fault;
+	/** @queue: I/O queue; 0: any */
+	uint32_t queue;
+	/**
+	 * @job: counts started jobs of that queue (or of all), or admin commands, from the moment
+	 * of vtpu_chip_inject() on: 1 is the next
+	 */
+	uint32_t job;
 };
 
 /**
+ * vtpu_injection_parse() - read "FAULT[:queue=N][:job=N]"
+ * @text: fault by name, queue 0 and job 1 unless said; a comma separates as well
+ * @err: sentence on refusal
+ * @err_bytes: room
+ *
+ * Return: false with @err set when it cannot be read; ranges are vtpu_chip_inject()'s to check.
+ */
+bool vtpu_injection_parse(const char *text, struct vtpu_injection *in, char *err, size_t err_bytes);
+
+/**
  * vtpu_chip_inject() - bring a fault about
- * @fault: which
- * @queue: I/O queue; 0: any
- * @job: counts started jobs of that queue (or of all) from this call on: 1 is the next
  * @err: sentence on refusal
  * @err_bytes: room
  *
  * One fault may be armed at a time; VTPU_FAULT_NONE disarms.
- * Return: false with @err set when the arguments are out of range.
+ * Return: false with @err set when @in is out of range.
  */
-bool vtpu_chip_inject(struct vtpu_chip *chip, enum vtpu_fault fault, uint32_t queue, uint32_t job,
-		      char *err, size_t err_bytes);
-
-/** vtpu_fault_parse() - "none", "hang", "lost-irq", "dma-error"; false for others */
-bool vtpu_fault_parse(const char *name, enum vtpu_fault *fault);
+bool vtpu_chip_inject(struct vtpu_chip *chip, const struct vtpu_injection *in, char *err,
+		      size_t err_bytes);
 
 /** struct vtpu_chip_stats - counters for the host's introspection */
 struct vtpu_chip_stats {

@@ -20,6 +20,7 @@ static void look(struct vtpu_queue *q, uint64_t now)
 	} else if (now > q->seen_ns && now - q->seen_ns >= q->chip->watchdog_ns &&
 		   q->cancelled == VTPU_ST_OK) {
 		vtpu_trace(q->chip, VTPU_TRACE_WATCHDOG, q->id, job->seq, now - q->seen_ns, 0);
+		q->seen_ns = now; /* once a period, if it does not help */
 		vtpu_job_cancel(q, job, VTPU_ST_TIMEOUT);
 		vtpu_attend(q->chip, q->id);
 	}

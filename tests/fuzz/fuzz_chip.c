@@ -252,10 +252,14 @@ static void op_submit(struct driver *d, struct script *s)
 
 static void op_inject(struct driver *d, struct script *s)
 {
-	char err[128];
-	uint8_t b = take(s, 1);
+	const struct vtpu_injection in = {
+		.fault = take(s, 1) % (VTPU_FAULT_LOST_COMMAND + 2),
+		.queue = take(s, 1) % (QUEUES + 1),
+		.job = take(s, 1) % 4,
+	};
+	char err[160];
 
-	vtpu_chip_inject(d->h.chip, b % 5, b / 5 % (QUEUES + 1), 1 + b / 64, err, sizeof(err));
+	vtpu_chip_inject(d->h.chip, &in, err, sizeof(err));
 }
 
 static void op_poison(struct driver *d, struct script *s)
@@ -345,7 +349,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct known_answer ka;
 	uint32_t status;
 	struct driver *d = calloc(1, sizeof(*d));
-	char err[64];
+	char err[160];
 
 	if (!pool)
 		pool = vtpu_pool_create(2, NULL, NULL, NULL);
@@ -355,7 +359,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	play(d, &s);
 
 	/* Whatever happened: a reset, and the chip works. */
-	vtpu_chip_inject(d->h.chip, VTPU_FAULT_NONE, 0, 0, err, sizeof(err));
+	vtpu_chip_inject(d->h.chip, &(struct vtpu_injection){ 0 }, err, sizeof(err));
 	atomic_store(&d->h.poison, 0);
 	d->h.dma = CHIP_DMA_INLINE;
 	chip_host_reset(&d->h, VTPU_RESET_FUNCTION);

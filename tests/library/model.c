@@ -27,6 +27,10 @@ static void bad_names(void)
 		{ "model:v3,vmem_bytes=1M", "custom" },
 		{ "model:custom,mxu_dim=0x100000000", "mxu_dim" },
 		{ "model:v3,id=", "id" },
+		{ "model:v3,inject=flood", "lost-irq" },
+		{ "model:v3,inject=hang:job=x", "'job=x'" },
+		{ "model:v3,hbm=64M,inject=hang:job=0", "job 0" },
+		{ "model:v3,inject=stuck", "in a VM" },
 	};
 	struct vtpu_device *untouched = (struct vtpu_device *)&list, *device = untouched;
 	size_t i;

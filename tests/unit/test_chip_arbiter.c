@@ -58,9 +58,10 @@ static uint32_t no_args(void *args)
 
 static void arm(struct fixture *f, enum vtpu_fault fault, uint32_t queue)
 {
+	const struct vtpu_injection in = { fault, queue, 1 };
 	char err[128];
 
-	if (!vtpu_chip_inject(f->h.chip, fault, queue, 1, err, sizeof(err)))
+	if (!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)))
 		tap_ok(false, "inject: %s", err);
 }
 

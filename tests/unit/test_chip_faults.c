@@ -82,9 +82,10 @@ static void bystander(struct fixture *f, const char *after)
 
 static void inject(struct fixture *f, enum vtpu_fault fault, uint32_t queue, uint32_t job)
 {
+	const struct vtpu_injection in = { fault, queue, job };
 	char err[128];
 
-	if (!vtpu_chip_inject(f->h.chip, fault, queue, job, err, sizeof(err)))
+	if (!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)))
 		tap_ok(false, "inject: %s", err);
 }
 
@@ -138,22 +139,44 @@ static void abort_job(struct fixture *f, struct chip_ring *ring, uint32_t seq)
 
 /* ---- Injection ---------------------------------------------------------------------------- */
 
+static bool refused(struct fixture *f, enum vtpu_fault fault, uint32_t queue, uint32_t job,
+		    const char *says)
+{
+	const struct vtpu_injection in = { fault, queue, job };
+	char err[160] = "";
+
+	return !vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)) && strstr(err, says);
+}
+
+static bool unreadable(const char *text, const char *says)
+{
+	struct vtpu_injection in;
+	char err[320] = "";
+
+	return !vtpu_injection_parse(text, &in, err, sizeof(err)) && strstr(err, says);
+}
+
 static void test_inject_args(struct fixture *f)
 {
-	enum vtpu_fault fault;
-	char err[128] = "";
+	struct vtpu_injection in;
+	char err[320];
 
-	tap_ok(!vtpu_chip_inject(f->h.chip, 99, 0, 1, err, sizeof(err)) && strstr(err, "99"),
-	       "an unknown fault is refused by number");
-	tap_ok(!vtpu_chip_inject(f->h.chip, VTPU_FAULT_HANG, 129, 1, err, sizeof(err)) &&
-		       strstr(err, "129"),
+	tap_ok(refused(f, 99, 0, 1, "99"), "an unknown fault is refused by number");
+	tap_ok(refused(f, VTPU_FAULT_HANG, 129, 1, "129"),
 	       "a queue that cannot be is refused by number");
-	tap_ok(!vtpu_chip_inject(f->h.chip, VTPU_FAULT_HANG, 0, 0, err, sizeof(err)) &&
-		       strstr(err, "job 0"),
-	       "job 0 is refused");
-	tap_ok(vtpu_fault_parse("lost-irq", &fault) && fault == VTPU_FAULT_LOST_IRQ &&
-		       !vtpu_fault_parse("lost", &fault),
+	tap_ok(refused(f, VTPU_FAULT_HANG, 0, 0, "job 0"), "job 0 is refused");
+	tap_ok(vtpu_injection_parse("lost-irq", &in, err, sizeof(err)) &&
+		       in.fault == VTPU_FAULT_LOST_IRQ && !in.queue && in.job == 1,
 	       "faults have names");
+	tap_ok(vtpu_injection_parse("stuck:job=7,queue=3", &in, err, sizeof(err)) &&
+		       in.fault == VTPU_FAULT_STUCK && in.queue == 3 && in.job == 7,
+	       "and are read with queue and job");
+	tap_ok(unreadable("lost", "no such fault") && unreadable("", "no such fault") &&
+		       unreadable("hang:", "''") && unreadable("hang:core=1", "'core=1'") &&
+		       unreadable("hang:job=", "'job='") && unreadable("hang:job=-1", "'job=-1'") &&
+		       unreadable("hang:job=4294967296", "4294967296") &&
+		       unreadable("hang:job=1x:queue=1", "'job=1x'"),
+	       "what cannot be read is named");
 }
 
 static void test_watchdog(struct fixture *f)

@@ -182,6 +182,9 @@ static enum vtpu_status device_power_on(struct ip_device *dev, struct ip_config 
 	pthread_mutex_unlock(&dev->lock);
 	if (ret)
 		return vtpu_fail(VTPU_ERROR_INTERNAL, "model: set-up failed: %s", strerror(-ret));
+	/* Last, so that the kernel's part is not the one to suffer. */
+	if (!vtpu_chip_inject(dev->chip, &config->inject, err, sizeof(err)))
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: inject: %s", err);
 	return VTPU_OK;
 }
 

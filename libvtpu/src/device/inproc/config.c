@@ -88,6 +88,22 @@ static enum vtpu_status parse_custom(struct ip_config *config, const char *key, 
 	return VTPU_OK;
 }
 
+/* Faults after which the job alone is lost. What else there is takes a driver with a ladder of recovery. */
+static enum vtpu_status parse_inject(const char *value, struct vtpu_injection *in)
+{
+	char err[320];
+
+	if (!vtpu_injection_parse(value, in, err, sizeof(err)))
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: inject=%s: %s", value, err);
+	if (in->fault != VTPU_FAULT_NONE && in->fault != VTPU_FAULT_HANG &&
+	    in->fault != VTPU_FAULT_DMA_ERROR)
+		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
+				 "model: inject=%s: a model in the process takes none, hang, "
+				 "dma-error; the others are for a device in a VM",
+				 value);
+	return VTPU_OK;
+}
+
 static enum vtpu_status parse_option(struct ip_config *config, const char *key, const char *value)
 {
 	static const char *const executors[] = { "parallel", "reference", NULL };
@@ -119,6 +135,8 @@ static enum vtpu_status parse_option(struct ip_config *config, const char *key, 
 		config->chip.watchdog_ms = (uint32_t)number;
 	} else if (!strcmp(key, "serial")) {
 		status = parse_number(key, value, UINT64_MAX, &config->chip.serial);
+	} else if (!strcmp(key, "inject")) {
+		status = parse_inject(value, &config->inject);
 	} else if (!strcmp(key, "preset")) {
 		if (strlen(value) >= sizeof(config->preset))
 			return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
@@ -138,7 +156,7 @@ static enum vtpu_status parse_option(struct ip_config *config, const char *key, 
 			return vtpu_fail(
 				VTPU_ERROR_INVALID_ARGUMENT,
 				"model: unknown property '%s'; there are preset, cores, hbm, threads, isa, executor, "
-				"watchdog, serial, id, and for preset custom the fields of the geometry such as "
+				"watchdog, serial, id, inject, and for preset custom the fields of the geometry such as "
 				"vmem_bytes",
 				key);
 	}

@@ -321,6 +321,7 @@ enum vtpu_status ip_client_create(struct ip_device *dev, struct ip_client **out)
 /** struct ip_config - the words behind "model:" (config.c) */
 struct ip_config {
 	struct vtpu_chip_config chip;
+	struct vtpu_injection inject;
 	char preset[16];
 	char id[32];
 	uint32_t threads;
