@@ -197,6 +197,7 @@ struct vtpu_clear {
 struct vtpu_vector {
 	struct vtpu_device *vdev;
 	unsigned int index;
+	unsigned int cpu; /* where it is wanted, not always where it comes */
 };
 
 struct vtpu_device {

@@ -52,12 +52,27 @@ static irqreturn_t vtpu_irq_queues(int irq, void *arg)
 static int request(struct vtpu_device *vdev, unsigned int index)
 {
 	struct vtpu_vector *vector = &vdev->vectors[index];
+	struct pci_dev *pdev = to_pci_dev(vdev->drm.dev);
+	int ret;
 
 	vector->vdev = vdev;
 	vector->index = index;
-	return pci_request_irq(to_pci_dev(vdev->drm.dev), index,
-			       index ? vtpu_irq_queues : vtpu_irq_admin, NULL, vector, "vtpu-%s-%u",
-			       dev_name(vdev->drm.dev), index);
+	ret = pci_request_irq(pdev, index, index ? vtpu_irq_queues : vtpu_irq_admin, NULL, vector,
+			      "vtpu-%s-%u", dev_name(vdev->drm.dev), index);
+	if (ret)
+		return ret;
+	/* Round the CPUs, nearest first. A wish: the administrator and CPU hotplug may move it. */
+	vector->cpu = cpumask_local_spread(index ? index - 1 : 0, dev_to_node(vdev->drm.dev));
+	irq_set_affinity_and_hint(pci_irq_vector(pdev, index), cpumask_of(vector->cpu));
+	return 0;
+}
+
+static void release(struct vtpu_device *vdev, unsigned int index)
+{
+	struct pci_dev *pdev = to_pci_dev(vdev->drm.dev);
+
+	irq_set_affinity_and_hint(pci_irq_vector(pdev, index), NULL);
+	pci_free_irq(pdev, index, &vdev->vectors[index]);
 }
 
 int vtpu_irq_init(struct vtpu_device *vdev)
@@ -84,7 +99,7 @@ int vtpu_irq_init(struct vtpu_device *vdev)
 
 err_free:
 	while (i--)
-		pci_free_irq(pdev, i, &vdev->vectors[i]);
+		release(vdev, i);
 	pci_free_irq_vectors(pdev);
 	return ret;
 }
@@ -104,6 +119,6 @@ void vtpu_irq_fini(struct vtpu_device *vdev)
 	unsigned int i;
 
 	for (i = 0; i < vdev->nvec; i++)
-		pci_free_irq(pdev, i, &vdev->vectors[i]);
+		release(vdev, i);
 	pci_free_irq_vectors(pdev);
 }

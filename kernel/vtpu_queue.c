@@ -273,6 +273,25 @@ static void queue_init(struct vtpu_queue *queue, struct vtpu_file *vfile,
 	queue->width = 1;
 }
 
+/*
+ * A queue whose interrupt comes to the CPU that creates it, which mostly submits
+ * its jobs and waits for them, too: no wake-up then crosses CPUs. Else any.
+ */
+static int alloc_slot(struct vtpu_device *vdev)
+{
+	unsigned int cpu = raw_smp_processor_id(), id;
+	int ret;
+
+	for (id = 1; id <= VTPU_MAX_QUEUES; id++) {
+		if (vdev->vectors[VTPU_QUEUE_VECTOR(id, vdev->nvec)].cpu != cpu)
+			continue;
+		ret = ida_alloc_range(&vdev->slot_ids, id, id, GFP_KERNEL);
+		if (ret != -ENOSPC)
+			return ret;
+	}
+	return ida_alloc_range(&vdev->slot_ids, 1, VTPU_MAX_QUEUES, GFP_KERNEL);
+}
+
 static int queue_create(struct vtpu_file *vfile, struct vtpu_queue_create *args)
 {
 	struct vtpu_device *vdev = vfile->vdev;
@@ -294,7 +313,7 @@ static int queue_create(struct vtpu_file *vfile, struct vtpu_queue_create *args)
 		ret = PTR_ERR(queue->vm);
 		goto err_free;
 	}
-	id = ida_alloc_range(&vdev->slot_ids, 1, VTPU_MAX_QUEUES, GFP_KERNEL);
+	id = alloc_slot(vdev);
 	if (id < 0) {
 		ret = id == -ENOSPC ? -EBUSY : id;
 		goto err_vm;
