@@ -234,6 +234,7 @@ static int init_hardware(struct vtpu_device *vdev, struct pci_dev *pdev)
 /* The opposite of start(): afterwards the device does nothing and no waiter is left. */
 static void stop(struct vtpu_device *vdev, struct pci_dev *pdev)
 {
+	disable_work_sync(&vdev->reset_work);
 	if (vtpu_hw_gone(vdev) || vtpu_hw_reset(vdev))
 		drm_err(&vdev->drm, "device does not come to rest\n");
 	pci_clear_master(pdev);
@@ -313,7 +314,6 @@ static void vtpu_remove(struct pci_dev *pdev)
 	drm_dev_unplug(&vdev->drm);
 	wake_up_all(&vdev->state_changed);
 	wake_up_all(&vdev->hbm.clean);
-	disable_work_sync(&vdev->reset_work);
 	stop(vdev, pdev);
 	vtpu_fences_put(vdev);
 }

@@ -144,10 +144,14 @@ void vtpu_reset_request(struct vtpu_device *vdev)
 	queue_work(vdev->timeout_wq, &vdev->reset_work);
 }
 
-/* Until probe has ended, the device counts as being reset: nobody but probe talks to it. */
+/*
+ * Until probe has ended, the device counts as being reset: nobody but probe talks to it, and a
+ * device that asks for a reset fails the probe.
+ */
 void vtpu_reset_init(struct vtpu_device *vdev)
 {
 	INIT_WORK(&vdev->reset_work, reset_work);
+	disable_work(&vdev->reset_work);
 	init_rwsem(&vdev->reset_sem);
 	init_waitqueue_head(&vdev->state_changed);
 	vdev->state = VTPU_DEVICE_RESETTING;
@@ -156,4 +160,5 @@ void vtpu_reset_init(struct vtpu_device *vdev)
 void vtpu_reset_ready(struct vtpu_device *vdev)
 {
 	set_state(vdev, VTPU_DEVICE_OK);
+	enable_work(&vdev->reset_work);
 }
