@@ -14,6 +14,8 @@
 #include "kst.h"
 
 #define MIB (1ULL << 20)
+/* Each test loads the driver twice, which takes long on a kernel full of checkers. */
+#define LONG 150
 /* HBM bytes, host bytes, queues, programs, instructions, jobs */
 #define LIMITS \
 	"file_quota=67108864,67108864,4,4,64,16 " \
@@ -68,7 +70,7 @@ FIXTURE_TEARDOWN(quota)
 	EXPECT_EQ(0, kst_module_load(""));
 }
 
-TEST_F(quota, shown)
+TEST_F_TIMEOUT(quota, shown, LONG)
 {
 	struct vtpu_query_quota q = quota_of(self->fd, VTPU_QUOTA_QUEUES);
 
@@ -77,7 +79,7 @@ TEST_F(quota, shown)
 	EXPECT_EQ(0, q.file_used);
 }
 
-TEST_F(quota, memory)
+TEST_F_TIMEOUT(quota, memory, LONG)
 {
 	for (uint32_t region = VTPU_REGION_HBM; region <= VTPU_REGION_HOST; region++) {
 		uint32_t a, b, c,
@@ -99,7 +101,7 @@ TEST_F(quota, memory)
 	}
 }
 
-TEST_F(quota, queues)
+TEST_F_TIMEOUT(quota, queues, LONG)
 {
 	uint32_t id[4], more;
 
@@ -114,7 +116,7 @@ TEST_F(quota, queues)
 	EXPECT_EQ(0, kst_queue(self->second, VTPU_QUEUE_COPY, 2, &more));
 }
 
-TEST_F(quota, programs)
+TEST_F_TIMEOUT(quota, programs, LONG)
 {
 	size_t bytes;
 	void *image = kst_image(&bytes);
@@ -128,7 +130,7 @@ TEST_F(quota, programs)
 	free(image);
 }
 
-TEST_F(quota, jobs)
+TEST_F_TIMEOUT(quota, jobs, LONG)
 {
 	static struct vtpu_job job[32];
 	uint32_t queue, done;
