@@ -523,10 +523,8 @@ struct vtpu_insn_rng {
 	__u8 kind;
 	/** @pad: zero */
 	__u16 pad;
-	/** @imm: arguments 0 and 1: seed and stream, u32 */
-	__u32 imm[2];
-	/** @pad2: zero */
-	__u32 pad2;
+	/** @imm: arguments 0..2: seed, stream and step, u32 */
+	__u32 imm[3];
 	/** @index: of element (0,0) on core 0 */
 	__u64 index;
 	/** @core_step: index from one core to the next */
