@@ -8,6 +8,7 @@
 
 #include <vtpu/core.h>
 #include <vtpu/device.h>
+#include <vtpu/graph.h>
 #include <vtpu/ops.h>
 #include <vtpu/program.h>
 

@@ -117,21 +117,3 @@ bool text_is_reserved(const char *name, size_t len)
 			return true;
 	return false;
 }
-
-locale_t text_number_locale(void)
-{
-	locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-
-	return c ? uselocale(c) : (locale_t)0;
-}
-
-void text_restore_locale(locale_t old)
-{
-	locale_t c;
-
-	if (!old)
-		return;
-	c = uselocale(old);
-	if (c != LC_GLOBAL_LOCALE && c != old)
-		freelocale(c);
-}

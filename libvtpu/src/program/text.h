@@ -5,8 +5,7 @@
 #ifndef VTPU_SRC_PROGRAM_TEXT_H
 #define VTPU_SRC_PROGRAM_TEXT_H
 
-#include <locale.h>
-
+#include "core/locale.h"
 #include "program/builder.h"
 #include "program/isa.h"
 
@@ -96,9 +95,5 @@ enum vtpu_status text_run(struct text_asm *a, const char *text, size_t bytes);
 bool text_insn(struct text_asm *a, const char *line, size_t bytes, struct vtpu_insn *insn);
 
 void text_free(struct text_asm *a);
-
-/** text_number_locale() - make numbers in this thread use a point; give the result to text_restore_locale() */
-locale_t text_number_locale(void);
-void text_restore_locale(locale_t old);
 
 #endif /* VTPU_SRC_PROGRAM_TEXT_H */
