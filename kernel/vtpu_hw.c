@@ -6,12 +6,16 @@
  */
 #include <linux/delay.h>
 #include <linux/iopoll.h>
+#include <linux/moduleparam.h>
 
 #include "vtpu_device.h"
 
 #define POLL_US	  200
 #define ENABLE_US (1 * USEC_PER_SEC)
-#define RESET_US  (10 * USEC_PER_SEC)
+
+static unsigned int reset_ms = 10000;
+module_param(reset_ms, uint, 0444);
+MODULE_PARM_DESC(reset_ms, "milliseconds that a device reset may take");
 
 /* Has the device left the bus? Reads answer with all ones then. */
 bool vtpu_hw_gone(struct vtpu_device *vdev)
@@ -124,5 +128,7 @@ int vtpu_hw_enable(struct vtpu_device *vdev)
 int vtpu_hw_reset(struct vtpu_device *vdev)
 {
 	vtpu_write(vdev, VTPU_REG_CONTROL, VTPU_CONTROL_RESET);
-	return poll_status(vdev, VTPU_STATUS_READY, RESET_US) ? -EIO : 0;
+	return poll_status(vdev, VTPU_STATUS_READY, reset_ms * (unsigned long)USEC_PER_MSEC) ?
+		       -EIO :
+		       0;
 }

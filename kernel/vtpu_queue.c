@@ -120,6 +120,11 @@ static void queue_complete(struct vtpu_ring *ring, const struct vtpu_cqe *cqe)
 		status = VTPU_ST_INTERNAL;
 		error = vtpu_status_errno(status);
 	}
+	if (status == VTPU_ST_RESET && !queue->killed) {
+		/* A step of recovery, and it is this job that hung. */
+		status = VTPU_ST_TIMEOUT;
+		error = vtpu_status_errno(status);
+	}
 	if (!status) {
 		queue->state.cycles = cqe->cycles;
 		queue->state.total_cycles += cqe->cycles;
