@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Programs for the real kselftest harness and runner, static, with raw ioctls. They run in a VM in a folder
 # that looks like tools/testing/selftests: build/kselftest/{kselftest/runner.sh,vtpu/<programs>}.
-KSELFTESTS := ioctl_matrix memory queue syncobj quota unplug recovery
+KSELFTESTS := ioctl_matrix memory queue syncobj quota unplug recovery ladder
 KST_HEADERS := build/kernel-source/tools/testing/selftests
 
 CFLAGS_tests/kselftest += -std=gnu11 -isystem $(KST_HEADERS) $(shell pkg-config --cflags libdrm)
@@ -24,5 +24,6 @@ kselftests: $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES) ## The kernel's 
 CHECK_DEPS += $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES)
 CHECK_VM += tests/kselftest/run.sh
 TIMEOUT_tests/kselftest/run.sh := 600
-CHECK_HOST_VM += tests/vm/recovery.sh
+CHECK_HOST_VM += tests/vm/recovery.sh tests/vm/ladder.sh
 TIMEOUT_tests/vm/recovery.sh := 300
+TIMEOUT_tests/vm/ladder.sh := 600

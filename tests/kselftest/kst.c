@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * kst.c - calls in short, sync objects, the kernel's log. Clients are in kst_client.c.
+ * kst.c - calls in short, sync objects, device and module, the kernel's log. Clients are in kst_client.c.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sync_file.h>
@@ -11,13 +12,13 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "kst.h"
 
-#define SKIP 4 /* kselftest's exit code */
+#define SKIP   4 /* kselftest's exit code */
+#define DRIVER "/sys/bus/pci/drivers/vtpu"
 
 void kst_need(int ret, const char *what)
 {
@@ -284,6 +285,74 @@ int kst_run(int fd, uint32_t queue, struct vtpu_job *job)
 		ret = kst_error(fd, sync);
 	kst_ioctl(fd, DRM_IOCTL_SYNCOBJ_DESTROY, &destroy);
 	return ret;
+}
+
+/* ---- The device ---- */
+
+struct vtpu_query_info kst_info(int fd)
+{
+	struct vtpu_query_info info = { 0 };
+	struct vtpu_dev_query query = { .size = sizeof(info), .ptr = (uintptr_t)&info };
+
+	kst_need(kst_ioctl(fd, DRM_IOCTL_VTPU_DEV_QUERY, &query), "a query");
+	return info;
+}
+
+void kst_inject(const char *what)
+{
+	char answer;
+
+	printf("INJECT %s\n", what);
+	fflush(stdout);
+	do {
+		kst_need(read(STDIN_FILENO, &answer, 1) != 1, "the host's answer");
+	} while (answer != '\n');
+}
+
+const char *kst_pci(void)
+{
+	static char pci[32];
+	struct dirent *e;
+	DIR *dir;
+
+	if (pci[0])
+		return pci;
+	dir = opendir(DRIVER);
+	kst_need(!dir, DRIVER);
+	while ((e = readdir(dir)))
+		if (strchr(e->d_name, ':') && strchr(e->d_name, '.'))
+			snprintf(pci, sizeof(pci), "%.31s", e->d_name);
+	closedir(dir);
+	errno = ENODEV;
+	kst_need(!pci[0], "a device that is bound");
+	return pci;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+	close(fd);
+	return ret;
+}
+
+int kst_driver(const char *what)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), DRIVER "/%s", what);
+	return write_file(path, kst_pci());
+}
+
+int kst_function_reset(void)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", kst_pci());
+	return write_file(path, "1");
 }
 
 /* ---- The module ---- */

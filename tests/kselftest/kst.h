@@ -117,6 +117,24 @@ void kst_slow(struct kst_slow *s, int fd, uint32_t depth);
 struct vtpu_job kst_slow_job(const struct kst_slow *s, const struct vtpu_sync *sync,
 			     uint32_t nsync);
 
+/* ---- The device ---- */
+
+/** kst_info() - answer to VTPU_QUERY_INFO; ends the program if there is none */
+struct vtpu_query_info kst_info(int fd);
+/**
+ * kst_inject() - have the device bring a fault about, such as "hang:job=1"
+ *
+ * The program asks its host with a line `INJECT <what>` on standard output and
+ * waits for a line in answer; tests/vm/with-faults.sh is that host.
+ */
+void kst_inject(const char *what);
+/** kst_pci() - the device's PCI address. Called first while the driver is bound; ends the program if none is */
+const char *kst_pci(void);
+/** kst_driver() - tell the driver to "bind" or "unbind" it. Return: 0 or negative errno */
+int kst_driver(const char *what);
+/** kst_function_reset() - have the PCI core reset it, driver or not. Return: 0 or negative errno */
+int kst_function_reset(void);
+
 /* ---- The module ---- */
 
 /** kst_module_load() - load vtpu.ko, whose path is in KST_MODULE (default build/vtpu.ko) */

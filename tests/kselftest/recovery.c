@@ -2,12 +2,10 @@
 /*
  * recovery.c - a device that hangs, loses an interrupt, or fails a DMA.
  *
- * The device itself brings the fault about. The program asks its host for it with a line
- * `INJECT <what>` on standard output and waits for a line in answer; tests/vm/recovery.sh
- * is that host. Expects the module with timeout_ms=300 and a device whose own watchdog is slower.
+ * The device itself brings the fault about (kst_inject()). Expects the module with
+ * timeout_ms=300 and a device whose own watchdog is slower. What takes more than an abort is ladder.c's.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,17 +17,6 @@
 
 #define VA	(1ULL << 40)
 #define HOST_VA VTPU_VA_HOST_START
-
-static void inject(const char *what)
-{
-	char answer;
-
-	printf("INJECT %s\n", what);
-	fflush(stdout);
-	do {
-		kst_need(read(STDIN_FILENO, &answer, 1) != 1, "the host's answer");
-	} while (answer != '\n');
-}
 
 FIXTURE(recovery)
 {
@@ -58,10 +45,8 @@ FIXTURE_TEARDOWN(recovery)
 
 static uint32_t reset_count(int fd)
 {
-	struct vtpu_query_info info = { 0 };
-	struct vtpu_dev_query query = { .size = sizeof(info), .ptr = (uintptr_t)&info };
+	struct vtpu_query_info info = kst_info(fd);
 
-	kst_need(kst_ioctl(fd, DRM_IOCTL_VTPU_DEV_QUERY, &query), "a query");
 	kst_need(info.state != VTPU_DEVICE_OK, "a device in order");
 	return info.reset_count;
 }
@@ -87,7 +72,7 @@ TEST_F_TIMEOUT(recovery, hang, 60)
 		job[i] = kst_job(self->me.program, args, bytes, &sync[i], 1);
 		job[i].tag = i;
 	}
-	inject("hang:job=2");
+	kst_inject("hang:job=2");
 	start = kst_now();
 	ASSERT_EQ(0, kst_submit(self->me.fd, queue, job, 3, NULL));
 	EXPECT_EQ(0, kst_wait(self->me.fd, sync[0].handle, 0, 5 * KST_SECOND, 0));
@@ -125,7 +110,7 @@ TEST_F_TIMEOUT(recovery, hang_and_close, 60)
 
 	kst_client(&c);
 	job = kst_job(c.program, args, kst_args(args, KST_IN_VA, KST_OUT_VA), NULL, 0);
-	inject("hang:job=1");
+	kst_inject("hang:job=1");
 	ASSERT_EQ(0, kst_submit(c.fd, c.queue, &job, 1, NULL));
 	kst_sleep_ms(20);
 	start = kst_now();
@@ -143,7 +128,7 @@ TEST_F_TIMEOUT(recovery, lost_interrupt, 60)
 	uint32_t before = reset_count(self->me.fd);
 	int64_t start;
 
-	inject("lost-irq:job=1");
+	kst_inject("lost-irq:job=1");
 	start = kst_now();
 	EXPECT_TRUE(kst_answer(&self->me));
 	EXPECT_GE(kst_now() - start, KST_SECOND / 5);
@@ -160,7 +145,7 @@ TEST_F_TIMEOUT(recovery, dma_error, 60)
 
 	kst_ready(self->me.fd, 65536, VTPU_REGION_HBM, VA, &hbm);
 	kst_ready(self->me.fd, 65536, VTPU_REGION_HOST, HOST_VA, &host);
-	inject("dma-error:job=1");
+	kst_inject("dma-error:job=1");
 	EXPECT_EQ(-EREMOTEIO, kst_run(self->me.fd, self->copy, &job));
 	ASSERT_EQ(0, kst_state(self->me.fd, self->copy, &state));
 	EXPECT_EQ(VTPU_ST_DMA_ERROR, state.status);
@@ -185,7 +170,7 @@ TEST_F_TIMEOUT(recovery, clearing_fails, 60)
 		memset(map, 0xff, 64 << 20);
 		munmap(map, 64 << 20);
 		if (!round)
-			inject("dma-error:job=1");
+			kst_inject("dma-error:job=1");
 		ASSERT_EQ(0, kst_close(self->me.fd, bo));
 	}
 	kst_sleep_ms(100);
@@ -198,13 +183,9 @@ TEST_F_TIMEOUT(recovery, device_reset, 60)
 	struct vtpu_queue_state state;
 	uint32_t before = reset_count(self->me.fd);
 	struct kst_client c = self->me;
-	int fd;
 
 	EXPECT_TRUE(kst_answer(&self->me));
-	fd = open("/sys/class/accel/accel0/device/reset", O_WRONLY);
-	ASSERT_LE(0, fd);
-	ASSERT_EQ(1, write(fd, "1", 1));
-	close(fd);
+	ASSERT_EQ(0, kst_function_reset());
 	EXPECT_EQ(before + 1, reset_count(self->me.fd));
 	ASSERT_EQ(0, kst_state(self->me.fd, self->me.queue, &state));
 	EXPECT_EQ(VTPU_QUEUE_RESET, state.flags);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # vm: --host-root --hbm 1G
-# The kselftest programs under the kernel's own runner, except recovery, which needs the host (tests/vm/recovery.sh).
+# The kselftest programs under the kernel's own runner, except those that need the host (tests/vm/with-faults.sh).
 BASE_DIR=$PWD/build/kselftest
 KST_MODULE=$PWD/build/vtpu.ko
 export BASE_DIR KST_MODULE

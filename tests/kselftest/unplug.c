@@ -4,7 +4,6 @@
  *
  * Needs root, and in KST_MODULE the path of vtpu.ko.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sync_file.h>
@@ -22,42 +21,10 @@
 
 #include "kst.h"
 
-#define DRIVER "/sys/bus/pci/drivers/vtpu"
-#define TIMES  20
+#define TIMES 20
 
 /* The kernel says these when a driver comes and goes. */
 static const char *const coming[] = { "Initialized vtpu", "of HBM, serial", NULL };
-
-static char pci[32];
-
-/* The PCI address, learned while the driver is bound. */
-static void find_device(void)
-{
-	struct dirent *e;
-	DIR *dir = opendir(DRIVER);
-
-	kst_need(!dir, DRIVER);
-	while ((e = readdir(dir)))
-		if (strchr(e->d_name, ':') && strchr(e->d_name, '.'))
-			snprintf(pci, sizeof(pci), "%.31s", e->d_name);
-	closedir(dir);
-	errno = ENODEV;
-	kst_need(!pci[0], "a device that is bound");
-}
-
-static int driver_write(const char *file)
-{
-	char path[128];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), DRIVER "/%s", file);
-	fd = open(path, O_WRONLY);
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, pci, strlen(pci)) == (ssize_t)strlen(pci) ? 0 : -errno;
-	close(fd);
-	return ret;
-}
 
 static sigjmp_buf fault;
 
@@ -74,7 +41,7 @@ FIXTURE(unplug)
 
 FIXTURE_SETUP(unplug)
 {
-	find_device();
+	kst_pci();
 	self->log = kst_log();
 }
 
@@ -115,7 +82,7 @@ TEST_F_TIMEOUT(unplug, with_jobs_running, 120)
 	ASSERT_EQ(0, kst_submit(c.fd, slow.queue, job, 3, NULL));
 	kst_sleep_ms(50);
 	start = kst_now();
-	ASSERT_EQ(0, driver_write("unbind"));
+	ASSERT_EQ(0, kst_driver("unbind"));
 	EXPECT_LT(kst_now() - start, 5 * KST_SECOND);
 
 	/* The file stays open and says that nothing is there; memory of the device faults. */
@@ -132,7 +99,7 @@ TEST_F_TIMEOUT(unplug, with_jobs_running, 120)
 	}
 	signal(SIGBUS, SIG_DFL);
 	kst_client_close(&c);
-	ASSERT_EQ(0, driver_write("bind"));
+	ASSERT_EQ(0, kst_driver("bind"));
 }
 
 /* Waiters hear of it. */
@@ -173,10 +140,10 @@ TEST_F_TIMEOUT(unplug, wakes_waiters, 120)
 	}
 	ASSERT_EQ(1, read(ready[0], &byte, 1));
 	kst_sleep_ms(50);
-	ASSERT_EQ(0, driver_write("unbind"));
+	ASSERT_EQ(0, kst_driver("unbind"));
 	EXPECT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, WEXITSTATUS(status));
-	ASSERT_EQ(0, driver_write("bind"));
+	ASSERT_EQ(0, kst_driver("bind"));
 }
 
 TEST_F_TIMEOUT(unplug, again_and_again, 240)
@@ -186,9 +153,9 @@ TEST_F_TIMEOUT(unplug, again_and_again, 240)
 
 		kst_client(&c);
 		EXPECT_TRUE(kst_answer(&c));
-		ASSERT_EQ(0, driver_write("unbind"));
+		ASSERT_EQ(0, kst_driver("unbind"));
 		kst_client_close(&c);
-		ASSERT_EQ(0, driver_write("bind"));
+		ASSERT_EQ(0, kst_driver("bind"));
 	}
 }
 
@@ -263,7 +230,7 @@ TEST_F_TIMEOUT(unplug, fence_outlives_device, 120)
 
 		kst_client(&c);
 		file = refused ? refused_fence(&c) : ended_fence(&c);
-		ASSERT_EQ(0, driver_write("unbind"));
+		ASSERT_EQ(0, kst_driver("unbind"));
 		kst_client_close(&c);
 		kst_sleep_ms(200);
 		EXPECT_EQ(-1, syscall(SYS_delete_module, "vtpu", O_NONBLOCK));
@@ -333,11 +300,11 @@ TEST_F_TIMEOUT(unplug, caller_is_stuck, 120)
 		kst_sleep_ms(500);
 		EXPECT_EQ(0, waitpid(child, &status, WNOHANG));
 		EXPECT_TRUE(kst_answer(&c));
-		EXPECT_EQ(0, driver_write("unbind"));
+		EXPECT_EQ(0, kst_driver("unbind"));
 		kst_client_close(&c);
 		kill(child, SIGKILL);
 		EXPECT_EQ(child, waitpid(child, &status, 0));
-		ASSERT_EQ(0, driver_write("bind"));
+		ASSERT_EQ(0, kst_driver("bind"));
 	}
 }
 
@@ -348,7 +315,7 @@ TEST_F_TIMEOUT(unplug, sysfs_meanwhile, 120)
 	pid_t child;
 	int status;
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vtpu/core_busy_us", pci);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vtpu/core_busy_us", kst_pci());
 	child = fork();
 	if (!child) {
 		for (;;) {
@@ -362,8 +329,8 @@ TEST_F_TIMEOUT(unplug, sysfs_meanwhile, 120)
 		}
 	}
 	for (int i = 0; i < 5; i++) {
-		ASSERT_EQ(0, driver_write("unbind"));
-		ASSERT_EQ(0, driver_write("bind"));
+		ASSERT_EQ(0, kst_driver("unbind"));
+		ASSERT_EQ(0, kst_driver("bind"));
 	}
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
