@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Programs for the real kselftest harness and runner, static, with raw ioctls. They run in a VM in a folder
 # that looks like tools/testing/selftests: build/kselftest/{kselftest/runner.sh,vtpu/<programs>}.
-KSELFTESTS := ioctl_matrix memory queue syncobj quota unplug recovery ladder
+KSELFTESTS := ioctl_matrix hostile memory queue syncobj quota unplug recovery ladder
 KST_HEADERS := build/kernel-source/tools/testing/selftests
 
 CFLAGS_tests/kselftest += -std=gnu11 -isystem $(KST_HEADERS) $(shell pkg-config --cflags libdrm)
