@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,7 +25,10 @@
 
 static int call_open(struct scene *s)
 {
-	s->extra = open("/dev/accel/accel0", O_RDWR | O_CLOEXEC);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+	s->extra = open(path, O_RDWR | O_CLOEXEC);
 	return s->extra < 0 ? -errno : 0;
 }
 
@@ -65,12 +69,25 @@ static void prepare_fdinfo(struct scene *s)
 	kst_need(s->extra < 0, path);
 }
 
-static int call_fdinfo(struct scene *s)
+static int call_read(struct scene *s)
 {
 	char text[4096];
 	ssize_t n = pread(s->extra, text, sizeof(text), 0);
 
 	return n < 0 ? -errno : 0;
+}
+
+static void prepare_list(struct scene *s)
+{
+	glob_t paths;
+	uint32_t bo;
+
+	kst_need(kst_bo(s->fd, HBM_BYTES, VTPU_REGION_HBM, 0, &bo), "a buffer in HBM");
+	kst_need(glob("/sys/kernel/debug/accel/*/buffers", 0, NULL, &paths) ? -ENOENT : 0,
+		 "the list of buffers");
+	s->extra = open(paths.gl_pathv[0], O_RDONLY | O_CLOEXEC);
+	kst_need(s->extra < 0 ? -errno : 0, paths.gl_pathv[0]);
+	globfree(&paths);
 }
 
 /* ---- Buffers ---- */
@@ -316,6 +333,49 @@ static bool check_submit(struct scene *s)
 	return !kst_error(s->fd, s->sync) && s->words[HOST_BYTES / 2 / 4] == PATTERN;
 }
 
+/* A program, and one buffer for what it reads and what it writes */
+static void prepare_run(struct scene *s)
+{
+	const float one = 1;
+	uint32_t i;
+
+	prepare_program(s);
+	s->map_bytes = 2 * VTPU_PAGE_BYTES;
+	kst_need(kst_bo(s->fd, s->map_bytes, VTPU_REGION_HBM, VTPU_BO_MAPPABLE, &s->bo),
+		 "a buffer");
+	kst_need(kst_map(s->fd, s->bo, 0, KST_IN_VA, VTPU_PAGE_BYTES, VTPU_BIND_READONLY), "in");
+	kst_need(kst_map(s->fd, s->bo, VTPU_PAGE_BYTES, KST_OUT_VA, VTPU_PAGE_BYTES, 0), "out");
+	s->map = s->words = kst_mmap(s->fd, s->bo, s->map_bytes);
+	kst_need(!s->map, "mapping a buffer");
+	for (i = 0; i < 2 * KST_N * KST_N; i++)
+		memcpy(&s->words[i], &one, sizeof(one));
+	kst_need(call_queue_compute(s), "a queue");
+	s->sync = kst_sync(s->fd);
+}
+
+static int call_run(struct scene *s)
+{
+	const struct vtpu_sync sync = { .handle = s->sync, .flags = VTPU_SYNC_SIGNAL };
+	const struct vtpu_bo_ref bos[] = { { .handle = s->bo },
+					   { .handle = s->bo, .flags = VTPU_BO_REF_WRITE } };
+	char args[64];
+	struct vtpu_job job;
+
+	job = kst_job(s->program, args, kst_args(args, KST_IN_VA, KST_OUT_VA), &sync, 1);
+	job.bos = (struct vtpu_array){ .stride = sizeof(bos[0]),
+				       .count = 2,
+				       .array = (uintptr_t)bos };
+	return kst_submit(s->fd, s->queue, &job, 1, NULL);
+}
+
+static bool check_run(struct scene *s)
+{
+	const float sum = KST_N;
+
+	return !kst_wait(s->fd, s->sync, 0, 20 * KST_SECOND, 0) && !kst_error(s->fd, s->sync) &&
+	       !memcmp(s->words + VTPU_PAGE_BYTES / 4 + KST_N * KST_N - 1, &sum, sizeof(sum));
+}
+
 /* ---- The end ---- */
 
 /* Everything that a file can have, a job that may still run included. */
@@ -341,7 +401,8 @@ const struct fail_case fail_cases[] = {
 	{ "query of the device", NULL, call_query_info, NULL },
 	{ "query of a core", NULL, call_query_core, NULL },
 	{ "query of memory", NULL, call_query_memory, NULL },
-	{ "fdinfo", prepare_fdinfo, call_fdinfo, NULL },
+	{ "fdinfo", prepare_fdinfo, call_read, NULL },
+	{ "list of buffers", prepare_list, call_read, NULL },
 	{ "buffer in HBM", NULL, call_create_hbm, NULL },
 	{ "buffer in host memory", NULL, call_create_host, NULL },
 	{ "buffer's info", prepare_hbm, call_info, NULL },
@@ -361,7 +422,8 @@ const struct fail_case fail_cases[] = {
 	{ "copy queue", NULL, call_queue_copy, NULL },
 	{ "queue's state", prepare_queue, call_queue_state, NULL },
 	{ "queue's end", prepare_queue, call_queue_destroy, NULL },
-	{ "submit", prepare_jobs, call_submit, check_submit },
+	{ "submit of two copies", prepare_jobs, call_submit, check_submit },
+	{ "submit of a program", prepare_run, call_run, check_run },
 	{ "close of all", prepare_full, call_close, NULL },
 	{ NULL, NULL, NULL, NULL },
 };

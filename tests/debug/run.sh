@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The driver on the debug kernel: the same programs as elsewhere, with KASAN, lockdep, kmemleak and others watching, and
-# with each allocation failing once. One boot, and another one for the faults that the device brings about.
+# with each allocation failing once. One boot, and one for each program whose faults the device brings about.
 #
-# usage: run.sh [PART...]    only these parts of in-vm.sh
+# usage: run.sh [PART...]      only these parts of in-vm.sh
+#        run.sh faults NAME    only kselftest/vtpu/NAME, recovery or ladder
 set -uo pipefail
 . "$(dirname "$0")/reports.sh"
 cd "$(dirname "$0")/../.." || exit 1
@@ -33,29 +34,33 @@ main()
 	echo "not ok - the machine lived to the end (vtpu-vm's exit code: $code)"
 }
 
-recovery()
+# faults NAME: a kselftest program whose faults the host brings about, in a machine of its own
+faults()
 {
-	VTPU_VM_OPTIONS="$options --kernel-log $log-recovery.kernel" tests/vm/recovery.sh >"$log-recovery.tap" 2>&1
-	sed 's/^/# /' "$log-recovery.tap"
-	if grep -q '^ok ' "$log-recovery.tap" && ! grep -q '^not ok ' "$log-recovery.tap"; then
-		echo 'ok - kselftest recovery'
+	VTPU_VM_OPTIONS="$options --kernel-log $log-$1.kernel" tests/vm/"$1".sh >"$log-$1.tap" 2>&1
+	sed 's/^/# /' "$log-$1.tap"
+	if grep -q '^ok ' "$log-$1.tap" && ! grep -q '^not ok ' "$log-$1.tap"; then
+		echo "ok - kselftest $1"
 	else
-		echo 'not ok - kselftest recovery'
+		echo "not ok - kselftest $1"
 	fi
-	if ! grep -qE "$reports" "$log-recovery.kernel"; then
-		echo "ok - kselftest recovery: nothing from the kernel's checkers"
+	if ! grep -qE "$reports" "$log-$1.kernel"; then
+		echo "ok - kselftest $1: nothing from the kernel's checkers"
 	else
-		grep -E -m 3 -B 2 -A 45 "$reports" "$log-recovery.kernel" | sed 's/^/# /'
-		echo "not ok - kselftest recovery: nothing from the kernel's checkers"
+		grep -E -m 3 -B 2 -A 45 "$reports" "$log-$1.kernel" | sed 's/^/# /'
+		echo "not ok - kselftest $1: nothing from the kernel's checkers"
 	fi
 }
 
 {
-	if [ $# -gt 0 ]; then
+	if [ $# = 2 ] && [ "$1" = faults ]; then
+		faults "$2"
+	elif [ $# -gt 0 ]; then
 		main "$@"
 	else
 		main checkers samples conformance kselftest fail-nth reload leaks planted
-		recovery
+		faults recovery
+		faults ladder
 	fi
 } | awk '
 	sub(/^ok - /, "")     { print "ok " ++n " - " $0; fflush(); next }
