@@ -37,7 +37,8 @@ main()
 # faults NAME: a kselftest program whose faults the host brings about, in a machine of its own
 faults()
 {
-	VTPU_VM_OPTIONS="$options --kernel-log $log-$1.kernel" tests/vm/"$1".sh >"$log-$1.tap" 2>&1
+	# All is slow there, so what is to happen before the driver looks needs more time.
+	VTPU_BACKSTOP_MS=3000 VTPU_VM_OPTIONS="$options --kernel-log $log-$1.kernel" tests/vm/"$1".sh >"$log-$1.tap" 2>&1
 	sed 's/^/# /' "$log-$1.tap"
 	if grep -q '^ok ' "$log-$1.tap" && ! grep -q '^not ok ' "$log-$1.tap"; then
 		echo "ok - kselftest $1"
