@@ -24,9 +24,9 @@ VARIANTS := plain pic asan tsan fuzz
 
 VARIANT_CFLAGS_plain :=
 VARIANT_CFLAGS_pic   := -fPIC
-VARIANT_CFLAGS_asan  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-VARIANT_CFLAGS_tsan  := -fsanitize=thread -fno-omit-frame-pointer
-VARIANT_CFLAGS_fuzz  := -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
+VARIANT_CFLAGS_asan  := -DVTPU_CHECKED -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+VARIANT_CFLAGS_tsan  := -DVTPU_CHECKED -fsanitize=thread -fno-omit-frame-pointer
+VARIANT_CFLAGS_fuzz  := -DVTPU_CHECKED -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
 VARIANT_LDFLAGS_asan := -fsanitize=address,undefined
 VARIANT_LDFLAGS_tsan := -fsanitize=thread
 VARIANT_LDFLAGS_fuzz := -fsanitize=address,undefined,fuzzer
