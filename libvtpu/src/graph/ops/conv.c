@@ -16,9 +16,15 @@ static const struct vtpu_conv2d_attrs *conv_of(const struct vtpu_node *node)
 }
 
 /* What a tensor is called: an input of the node, or the result that is wanted. */
-static const char *show(const struct vtpu_node *node, int input, const struct vtpu_shape *shape)
+static const char *show(const struct vtpu_node *node, int input, const char *role,
+			const struct vtpu_shape *shape)
 {
-	return input < 0 ? shape_text(node->graph, shape) : node_show(node, (uint32_t)input);
+	const char *text;
+
+	if (input >= 0)
+		return node_show(node, (uint32_t)input);
+	text = arena_printf(&node->graph->arena, "%s %s", role, shape_text(node->graph, shape));
+	return text ? text : role;
 }
 
 /*
@@ -36,17 +42,17 @@ static bool relate(struct vtpu_node *node, struct vtpu_conv2d_attrs *a, const st
 	if (!a->groups)
 		a->groups = 1;
 	if (a->groups < 1 || w->dim[3] % a->groups)
-		return node_invalid(node,
-				    "weights %s have %lld channels out, which %d groups cannot share; use a "
-				    "divisor",
-				    show(node, w_input, w), (long long)w->dim[3], a->groups);
+		return node_invalid(
+			node,
+			"%s have %lld channels out, which %d groups cannot share; use a divisor",
+			show(node, w_input, "weights", w), (long long)w->dim[3], a->groups);
 	if (x->dim[3] != w->dim[2] * a->groups)
 		return node_mismatch(
 			node,
-			"%s take %lld channels in %d group(s), but %s has %lld; change the third size "
-			"of the weights, or bring the input to " LAYOUT_X,
-			show(node, w_input, w), (long long)(w->dim[2] * a->groups), a->groups,
-			show(node, x_input, x), (long long)x->dim[3]);
+			"%s take %d x %lld channels (groups x third size), but %s has %lld; change the "
+			"third size of the weights, or bring the input to " LAYOUT_X,
+			show(node, w_input, "weights", w), a->groups, (long long)w->dim[2],
+			show(node, x_input, "input", x), (long long)x->dim[3]);
 	if (!window_slide(node, &window, x, x_input, out))
 		return false;
 	*y = VTPU_SHAPE(x->dim[0], out[0], out[1], w->dim[3]);

@@ -129,6 +129,12 @@ struct vtpu_tensor *vtpu_batch_norm(struct vtpu_graph *g, struct vtpu_tensor *x,
 
 	if (!y || (!running_mean && !running_variance))
 		return y;
+	if (!running_mean || !running_variance) {
+		graph_fail(g, VTPU_ERROR_INVALID_ARGUMENT,
+			   "%s: running_%s is NULL; give both running statistics, or none", y->name,
+			   running_mean ? "variance" : "mean");
+		return NULL;
+	}
 	if (!(momentum > 0 && momentum <= 1)) {
 		graph_fail(g, VTPU_ERROR_INVALID_ARGUMENT,
 			   "%s: the momentum is %g, and must be more than 0 and at most 1", y->name,
