@@ -7,6 +7,7 @@
  * their scheduler may live longer than the queue.
  */
 #include <linux/delay.h>
+#include <linux/jiffies.h>
 
 #include <drm/drm_managed.h>
 
@@ -48,9 +49,10 @@ static bool ended(struct vtpu_slot *slot, struct vtpu_task *task)
 
 static bool ends_soon(struct vtpu_slot *slot, struct vtpu_task *task)
 {
-	unsigned int ms;
+	/* By the clock: what is asked to sleep for 5 ms may sleep much longer. */
+	unsigned long end = jiffies + msecs_to_jiffies(STEP_MS);
 
-	for (ms = 0; ms < STEP_MS; ms += LOOK_MS) {
+	while (time_before(jiffies, end)) {
 		if (ended(slot, task))
 			return true;
 		msleep(LOOK_MS);
