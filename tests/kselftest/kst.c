@@ -62,6 +62,11 @@ int64_t kst_now(void)
 	return ts.tv_sec * KST_SECOND + ts.tv_nsec;
 }
 
+int64_t kst_limit(int64_t ns)
+{
+	return access("/proc/lockdep_stats", F_OK) ? ns : 10 * ns;
+}
+
 void kst_sleep_ms(unsigned int ms)
 {
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };

@@ -24,6 +24,8 @@ int kst_open(void);
 int kst_ioctl(int fd, unsigned long request, void *arg);
 /** kst_now() - CLOCK_MONOTONIC, ns */
 int64_t kst_now(void);
+/** kst_limit() - what may take @ns on an ordinary kernel: ten times that on one full of checkers */
+int64_t kst_limit(int64_t ns);
 /** kst_sleep_ms() - sleep */
 void kst_sleep_ms(unsigned int ms);
 /** kst_need() - end the program with errno-like @ret and @what if @ret is not 0 */

@@ -94,7 +94,7 @@ TEST_F_TIMEOUT(recovery, hang, 60)
 	EXPECT_TRUE(kst_answer(&self->other));
 	EXPECT_EQ(1, kst_error(self->me.fd, sync[1].handle));
 	EXPECT_EQ(0, kst_wait(self->me.fd, sync[2].handle, 0, 10 * KST_SECOND, 0));
-	EXPECT_LT(kst_now() - start, backstop() + 3 * KST_SECOND);
+	EXPECT_LT(kst_now() - start, backstop() + kst_limit(3 * KST_SECOND));
 	EXPECT_EQ(-ETIME, kst_error(self->me.fd, sync[1].handle));
 	EXPECT_EQ(-ECANCELED, kst_error(self->me.fd, sync[2].handle));
 	ASSERT_EQ(0, kst_state(self->me.fd, queue, &state));
@@ -129,7 +129,7 @@ TEST_F_TIMEOUT(recovery, hang_and_close, 60)
 	start = kst_now();
 	EXPECT_EQ(0, kst_ioctl(self->me.fd, DRM_IOCTL_VTPU_DEV_QUERY, &query));
 	kst_client_close(&c);
-	EXPECT_LT(kst_now() - start, KST_SECOND / 2);
+	EXPECT_LT(kst_now() - start, backstop());
 	EXPECT_TRUE(kst_answer(&self->me));
 	kst_sleep_ms(backstop() / (KST_SECOND / 1000) + 300);
 	EXPECT_EQ(0, kst_log_bad(self->log, expected));
