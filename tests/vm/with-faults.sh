@@ -3,10 +3,12 @@
 # Runs a kselftest program in a VM whose device brings about what the program asks for: a line `INJECT <what>` on
 # its standard output goes to the device through QEMU's control socket, and a line of input says that it is done.
 #
-# usage: with-faults.sh PROGRAM MODULE-OPTIONS
+# usage: with-faults.sh PROGRAM MODULE-OPTIONS [ARG...]
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
+program=$1 module_opts=$2
+shift 2
 dir=$(mktemp -d)
 trap 'exec 3>&-; rm -rf "$dir"' EXIT
 mkfifo "$dir/answers"
@@ -31,8 +33,8 @@ qmp()
 }
 
 # The driver's backstop (timeout_ms) comes long before the device's own watchdog.
-tools/vtpu-vm --hbm 1G --timeout 500 --qmp "$dir/qmp" --file build/vtpu.ko --file "$1" \
-	--module-opts "$2" --device-opts watchdog-ms=60000 "$1" <&3 |
+tools/vtpu-vm --hbm 1G --timeout 500 --qmp "$dir/qmp" --file build/vtpu.ko --file "$program" \
+	--module-opts "$module_opts" --device-opts watchdog-ms=60000 "$program" "$@" <&3 |
 	while IFS= read -r line; do
 		case $line in
 		'INJECT '*)
