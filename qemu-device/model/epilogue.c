@@ -4,6 +4,7 @@
  * instruction, as element-wise micro-ops on one row at a time.
  */
 #include "epilogue.h"
+#include "insn_table.h"
 
 /* Working blocks; 0 belongs to the packing of B between two calls. */
 enum {
@@ -14,27 +15,6 @@ enum {
 	IMM = 4
 };
 
-static unsigned int args_of(unsigned int op)
-{
-	switch (op) {
-	case VTPU_EPI_BIAS:
-	case VTPU_EPI_SCALE:
-	case VTPU_EPI_RESIDUAL:
-	case VTPU_EPI_SCALE_IMM:
-	case VTPU_EPI_LEAKY_RELU:
-		return 1;
-	case VTPU_EPI_CLAMP:
-		return 2;
-	default:
-		return 0;
-	}
-}
-
-static bool args_are_addresses(unsigned int op)
-{
-	return op == VTPU_EPI_BIAS || op == VTPU_EPI_SCALE || op == VTPU_EPI_RESIDUAL;
-}
-
 void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_mxu *x = &op->insn->payload.mxu;
@@ -44,16 +24,18 @@ void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struc
 	*e = (struct vtpu_epilogue){ .op = op, .s = s };
 	for (; e->ops < 4 && x->epi_op[e->ops] != VTPU_EPI_NONE; e->ops++) {
 		unsigned int code = x->epi_op[e->ops];
+		const char *kind;
 
 		e->step[e->ops].op = code;
 		e->step[e->ops].slot = slot;
-		if (args_are_addresses(code)) {
+		kind = vtpu_insn_epilogue(code)->args;
+		if (*kind == 'v') {
 			e->step[e->ops].operand = vtpu_op_vmem(op, x->epi_arg[slot]);
 			e->reads_result |= code == VTPU_EPI_RESIDUAL;
 			slot++;
 			continue;
 		}
-		for (unsigned int i = args_of(code); i; i--, slot++)
+		for (; *kind; kind++, slot++)
 			vtpu_splat(vtpu_reg(s, IMM + slot), vtpu_op_arg(op, slot, x->epi_arg[slot]),
 				   cols);
 	}

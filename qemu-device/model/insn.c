@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "cost.h"
-#include "insn.h"
-#include "insn_table.h"
+#include "insn_check.h"
 
 /* ---- Fields --------------------------------------------------------------- */
 
@@ -38,55 +37,53 @@ static uint64_t get(const struct vtpu_insn *insn, uint32_t offset, unsigned int 
 	}
 }
 
-static enum vtpu_hw_status check_fields(const struct vtpu_insn_env *env, unsigned int row,
+static enum vtpu_hw_status check_value(const struct vtpu_insn_field *f, uint32_t offset,
+				       uint64_t value, struct vtpu_load_record *r)
+{
+	if (f->types)
+		return value <= 31 && f->types >> value & 1 ?
+			       VTPU_ST_OK :
+			       vtpu_bad_field(r, offset, value, f->types);
+	if (value < f->min || value > f->max)
+		return vtpu_bad_field(r, offset, value, value < f->min ? f->min : f->max);
+	return f->later && value >= f->later ? vtpu_unsupported(r, offset, value) : VTPU_ST_OK;
+}
+
+static enum vtpu_hw_status check_fields(const struct vtpu_insn_row *row,
 					const struct vtpu_insn *insn, struct vtpu_load_record *r)
 {
-	for (unsigned int i = env->first[row]; i < env->first[row + 1]; i++) {
-		const struct vtpu_insn_limit *f = &env->limit[i];
-		uint64_t value = get(insn, f->offset, f->bytes);
+	for (const struct vtpu_insn_field *f = row->fields; f->name; f++) {
+		if (!f->types && !f->max)
+			continue;
+		for (unsigned int i = 0; i < f->count; i++) {
+			uint32_t offset = f->offset + i * f->stride;
+			enum vtpu_hw_status st =
+				check_value(f, offset, get(insn, offset, f->bytes), r);
 
-		if (f->types) {
-			if (value > 31 || !(f->types >> value & 1))
-				return vtpu_bad_field(r, f->offset, value, f->types);
-		} else if (value < f->min || value > f->max) {
-			return vtpu_bad_field(r, f->offset, value,
-					      value < f->min ? f->min : f->max);
-		} else if (value > f->built) {
-			return vtpu_unsupported(r, f->offset, value);
+			if (st)
+				return st;
 		}
 	}
 	return VTPU_ST_OK;
 }
 
-/* One field of a row, or one element of an array. */
-static void add_field(struct vtpu_insn_env *env, unsigned int row, const struct vtpu_isa_field *f,
-		      uint32_t offset)
-{
-	memset((uint8_t *)env->used[row] + offset - FIELD(payload), 0xff, f->bytes);
-	if (!f->types && !f->min && f->built == UINT64_MAX)
-		return;
-	env->limit[env->first[row + 1]++] = (struct vtpu_insn_limit){
-		.min = f->min,
-		.max = f->max,
-		.built = f->built,
-		.types = f->types,
-		.offset = (uint8_t)offset,
-		.bytes = f->bytes,
-	};
-}
-
 void vtpu_insn_env_init(struct vtpu_insn_env *env)
 {
-	memset(env->row, 0, sizeof(env->row));
 	memset(env->used, 0, sizeof(env->used));
-	for (unsigned int row = 0; row < VTPU_ISA_OPS; row++)
-		env->row[vtpu_isa_table[row].opcode] = (uint8_t)(row + 1);
-	env->first[0] = 0;
-	for (unsigned int row = 0; row < VTPU_ISA_BUILT; row++) {
-		env->first[row + 1] = env->first[row];
-		for (const struct vtpu_isa_field *f = vtpu_isa_table[row].fields; f->bytes; f++)
+	memset(env->smem, 0, sizeof(env->smem));
+	for (unsigned int op = 0; op < VTPU_INSN_OPCODES; op++) {
+		const struct vtpu_insn_field *f = vtpu_insn_table[op].fields;
+		uint8_t *used = (uint8_t *)env->used[op];
+
+		for (; f && f->name; f++) {
 			for (unsigned int i = 0; i < f->count; i++)
-				add_field(env, row, f, f->offset + i * f->step);
+				memset(used + f->offset - FIELD(payload) + i * f->stride, 0xff,
+				       f->bytes);
+			if (f->kind == VTPU_FIELD_BITS || f->kind == VTPU_FIELD_FLOAT ||
+			    f->kind == VTPU_FIELD_EPI_ARG)
+				env->smem[op] =
+					VTPU_INSN_ARG_SMEM(f->count) - VTPU_INSN_ARG_SMEM(0);
+		}
 	}
 }
 
@@ -108,11 +105,11 @@ static enum vtpu_hw_status check_unused(const uint64_t *used, const struct vtpu_
 
 /* ---- Waits, signals, flags ------------------------------------------------- */
 
-static enum vtpu_hw_status check_sync(const struct vtpu_insn_env *env, const struct vtpu_isa_op *op,
-				      const struct vtpu_insn *insn, struct vtpu_load_record *r)
+static enum vtpu_hw_status check_sync(const struct vtpu_insn_env *env, const struct vtpu_insn *insn,
+				      struct vtpu_load_record *r)
 {
 	const uint32_t sems = env->geometry->semaphores, words = env->geometry->smem_bytes / 4;
-	const uint32_t allowed = (VTPU_INSN_FLAGS & 0xffu) | (uint32_t)op->args << 8;
+	const uint32_t allowed = (VTPU_INSN_FLAGS & 0xffu) | env->smem[insn->opcode];
 
 	if (insn->flags & ~allowed || (insn->unit == VTPU_UNIT_CTL && insn->flags & VTPU_INSN_PRED))
 		return vtpu_bad_field(r, FIELD(flags), insn->flags, allowed);
@@ -169,11 +166,17 @@ static enum vtpu_hw_status check_sync(const struct vtpu_insn_env *env, const str
 
 /* ---- Operands -------------------------------------------------------------- */
 
+/* Units that move boxes between memories: addresses are wide, and elements act strictly in order. */
+static bool moves(const struct vtpu_insn *insn)
+{
+	return insn->unit == VTPU_UNIT_DMA || insn->unit == VTPU_UNIT_ICI;
+}
+
 static enum vtpu_hw_status check_address(const struct vtpu_insn_env *env,
 					 const struct vtpu_insn *insn, const struct vtpu_box *b,
 					 struct vtpu_load_record *r)
 {
-	const bool wide = insn->unit == VTPU_UNIT_DMA &&
+	const bool wide = moves(insn) &&
 			  (b->field == PAYLOAD(dma.src) || b->field == PAYLOAD(dma.dst));
 	const uint64_t address = get(insn, b->field, wide ? 8 : 4);
 	const struct vtpu_image_base *base = b->base < env->nbases ? &env->base[b->base] : NULL;
@@ -282,29 +285,27 @@ static enum vtpu_hw_status check_operands(const struct vtpu_insn_env *env,
 		if (st)
 			return st;
 	}
-	return insn->unit == VTPU_UNIT_DMA ? VTPU_ST_OK : check_own_overlap(boxes, r);
+	return moves(insn) ? VTPU_ST_OK : check_own_overlap(boxes, r);
 }
 
 enum vtpu_hw_status vtpu_insn_check(const struct vtpu_insn_env *env, const struct vtpu_insn *insn,
 				    uint32_t unit, struct vtpu_boxes *boxes,
 				    struct vtpu_load_record *r)
 {
-	const unsigned int row = env->row[insn->opcode] - 1u;
-	const struct vtpu_isa_op *op;
+	const struct vtpu_insn_row *row = &vtpu_insn_table[insn->opcode];
 	enum vtpu_hw_status st;
 	struct vtpu_cost cost;
 
-	if (row >= VTPU_ISA_OPS)
+	if (!row->name)
 		return vtpu_bad_field(r, FIELD(opcode), insn->opcode, 0);
-	op = &vtpu_isa_table[row];
-	if (insn->unit != unit || op->unit != unit)
+	if (insn->unit != unit || row->unit != unit)
 		return vtpu_bad_field(r, FIELD(unit), insn->unit,
-				      op->unit != unit ? op->unit : unit);
-	if (row >= VTPU_ISA_BUILT)
+				      row->unit != unit ? row->unit : unit);
+	if (!row->run)
 		return vtpu_unsupported(r, FIELD(opcode), insn->opcode);
-	if ((st = check_sync(env, op, insn, r)) || (st = check_fields(env, row, insn, r)) ||
-	    (st = check_unused(env->used[row], insn, r)) ||
-	    (st = vtpu_insn_check_shape(env->width, insn, r)))
+	if ((st = check_sync(env, insn, r)) || (st = check_fields(row, insn, r)) ||
+	    (st = check_unused(env->used[insn->opcode], insn, r)) ||
+	    (row->shape && (st = row->shape(env->width, insn, r))))
 		return st;
 	vtpu_insn_boxes(insn, boxes);
 	st = check_operands(env, insn, boxes, r);

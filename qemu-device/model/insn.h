@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * insn.h - what the loader knows of each opcode: unit, fields, operands.
- *
- * One table (in insn.c) says for each opcode which unit runs it, whether this
- * device has it, which fields it uses with which limits, and which function
- * lists its operands. What it computes is the executor's, what it costs is in
- * cost.h.
+ * insn.h - what the loader asks about an instruction: is it one that this device
+ * can run, and which bytes does it access? The table of opcodes (insn_table.h)
+ * decides.
  */
 #ifndef VTPU_INSN_H
 #define VTPU_INSN_H
@@ -38,19 +35,10 @@ struct vtpu_insn_env {
 	uint32_t nbases;
 	const struct vtpu_image_base *base;
 	uint64_t const_bytes;
-	/** @row: by opcode: row of the table plus 1; 0: no such opcode */
-	uint8_t row[256];
-	/** @used: by row: bits of the payload that the opcode may set */
-	uint64_t used[16][12];
-	/** @limit: fields that not every value will do for, row after row */
-	struct vtpu_insn_limit {
-		uint64_t min, max, built;
-		uint32_t types; /* not 0: one of these values, as bits */
-		uint8_t offset;
-		uint8_t bytes;
-	} limit[160];
-	/** @first: by row: its first limit; the next row's ends them */
-	uint8_t first[17];
+	/** @used: by opcode: bits of the payload that its fields cover */
+	uint64_t used[256][12];
+	/** @smem: by opcode: VTPU_INSN_ARG_SMEM() bits of its arguments */
+	uint16_t smem[256];
 };
 
 /** vtpu_insn_env_init() - prepare the table's part; the other fields are the caller's */

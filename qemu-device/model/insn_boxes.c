@@ -6,10 +6,10 @@
  * acts.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "cost.h"
-#include "insn.h"
-#include "insn_table.h"
+#include "insn_check.h"
 
 /* Adds a VMEM operand: @inner elements next to each other (or @step apart), @outer times @pitch apart. */
 static struct vtpu_box *add(struct vtpu_boxes *boxes, uint32_t field, uint32_t addr, uint32_t type,
@@ -72,6 +72,18 @@ static void add_dma(struct vtpu_boxes *boxes, const struct vtpu_insn_dma *x, boo
 	vtpu_box_shape(b, (int64_t)VTPU_ADDR_OFFSET(addr), b->element, 5, count, stride);
 }
 
+void vtpu_boxes_copy(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
+{
+	add_dma(boxes, &insn->payload.dma, false);
+	add_dma(boxes, &insn->payload.dma, true);
+}
+
+void vtpu_boxes_fill(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
+{
+	add_args(boxes, insn, &insn->payload.dma.imm, PAYLOAD(dma.imm), 1);
+	add_dma(boxes, &insn->payload.dma, true);
+}
+
 /* A or B: @inner contiguous elements, @outer rows, g of them. */
 static void add_factor(struct vtpu_boxes *boxes, uint32_t field, uint32_t addr, uint32_t type,
 		       uint32_t inner, uint32_t outer, uint32_t pitch, uint32_t g, int32_t gstride)
@@ -83,7 +95,7 @@ static void add_factor(struct vtpu_boxes *boxes, uint32_t field, uint32_t addr, 
 	vtpu_box_shape(b, addr, b->element, 3, count, stride);
 }
 
-static void matmul(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
+void vtpu_boxes_matmul(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 {
 	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
 	const bool ta = x->mode & VTPU_MXU_TRANS_A, tb = x->mode & VTPU_MXU_TRANS_B;
@@ -102,15 +114,15 @@ static void matmul(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 		if (x->epi_op[i] == VTPU_EPI_RESIDUAL)
 			add(boxes, field, x->epi_arg[arg], x->d_type, x->n, x->m, x->ldd, false)
 				->in_place = true;
-		else if (vtpu_isa_epilogue_address(x->epi_op[i]))
+		else if (vtpu_insn_epilogue_address(x->epi_op[i]))
 			add(boxes, field, x->epi_arg[arg], VTPU_TYPE_F32, x->n, 1, 0, false);
-		arg += vtpu_isa_epilogue_args(x->epi_op[i]);
+		arg += (unsigned int)strlen(vtpu_insn_epilogue(x->epi_op[i])->args);
 	}
 	add_args(boxes, insn, x->epi_arg, PAYLOAD(mxu.epi_arg[0]), 4);
 	add(boxes, PAYLOAD(mxu.d), x->d, x->d_type, x->n, x->m, x->ldd, true);
 }
 
-static void ew(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
+void vtpu_boxes_ew(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 {
 	const struct vtpu_insn_ew *x = &insn->payload.ew;
 
@@ -129,7 +141,7 @@ static void ew(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 		    x->out_type[i], x->cols, x->rows, x->out[i].pitch, true);
 }
 
-static void rows(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
+void vtpu_boxes_rows(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 {
 	const struct vtpu_insn_rows *x = &insn->payload.rows;
 	uint32_t inner = x->cols, outer = x->rows;
@@ -153,27 +165,6 @@ void vtpu_insn_boxes(const struct vtpu_insn *insn, struct vtpu_boxes *boxes)
 	boxes->n = 0;
 	if (insn->flags & VTPU_INSN_PRED)
 		add_word(boxes, offsetof(struct vtpu_insn, wait[0].pad), insn->wait[0].pad);
-	switch (insn->opcode) {
-	case VTPU_OP_COPY:
-		add_dma(boxes, &insn->payload.dma, false);
-		add_dma(boxes, &insn->payload.dma, true);
-		break;
-	case VTPU_OP_FILL:
-		add_args(boxes, insn, &insn->payload.dma.imm, PAYLOAD(dma.imm), 1);
-		add_dma(boxes, &insn->payload.dma, true);
-		break;
-	case VTPU_OP_MATMUL:
-		matmul(boxes, insn);
-		break;
-	case VTPU_OP_EW:
-		ew(boxes, insn);
-		break;
-	case VTPU_OP_REDUCE:
-	case VTPU_OP_SOFTMAX:
-	case VTPU_OP_TRANSPOSE:
-		rows(boxes, insn);
-		break;
-	default:
-		break;
-	}
+	if (vtpu_insn_table[insn->opcode].boxes)
+		vtpu_insn_table[insn->opcode].boxes(boxes, insn);
 }

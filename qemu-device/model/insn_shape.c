@@ -4,15 +4,15 @@
  * together: pitches and rows, casts, counts and what they count.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "cost.h"
-#include "insn.h"
-#include "insn_table.h"
+#include "insn_check.h"
 
 /* ---- What must fit together: by opcode ------------------------------------- */
 
-static enum vtpu_hw_status shape_barrier(uint32_t width, const struct vtpu_insn *insn,
-					 struct vtpu_load_record *r)
+enum vtpu_hw_status vtpu_shape_barrier(uint32_t width, const struct vtpu_insn *insn,
+				       struct vtpu_load_record *r)
 {
 	/* The text is every core's: a core that runs a barrier must be in its mask, so all are. */
 	uint64_t all = width < 64 ? (1ULL << width) - 1 : ~0ULL;
@@ -27,7 +27,8 @@ static bool may_cast(uint32_t from, uint32_t to)
 	       (from >= VTPU_TYPE_BF16 && to >= VTPU_TYPE_BF16);
 }
 
-static enum vtpu_hw_status shape_dma(const struct vtpu_insn *insn, struct vtpu_load_record *r)
+enum vtpu_hw_status vtpu_shape_dma(uint32_t width, const struct vtpu_insn *insn,
+				   struct vtpu_load_record *r)
 {
 	const struct vtpu_insn_dma *x = &insn->payload.dma;
 	const bool copy = insn->opcode == VTPU_OP_COPY;
@@ -35,6 +36,7 @@ static enum vtpu_hw_status shape_dma(const struct vtpu_insn *insn, struct vtpu_l
 	const uint32_t src_bytes = copy ? vtpu_cost_type_bytes(x->src_type) : 1;
 	uint64_t elements = 1;
 
+	(void)width;
 	if (copy && !may_cast(x->src_type, x->dst_type))
 		return vtpu_bad_field(r, PAYLOAD(dma.dst_type), x->dst_type, x->src_type);
 	if (!copy && !(insn->flags & VTPU_INSN_ARG_SMEM(0)) && dst_bytes < 4 &&
@@ -91,7 +93,8 @@ static enum vtpu_hw_status check_pitch(struct vtpu_load_record *r, uint32_t fiel
 	return VTPU_ST_OK;
 }
 
-static enum vtpu_hw_status shape_matmul(const struct vtpu_insn *insn, struct vtpu_load_record *r)
+enum vtpu_hw_status vtpu_shape_matmul(uint32_t width, const struct vtpu_insn *insn,
+				      struct vtpu_load_record *r)
 {
 	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
 	const bool ta = x->mode & VTPU_MXU_TRANS_A, tb = x->mode & VTPU_MXU_TRANS_B;
@@ -99,6 +102,7 @@ static enum vtpu_hw_status shape_matmul(const struct vtpu_insn *insn, struct vtp
 	unsigned int args = 0, from_smem = 0, i;
 	enum vtpu_hw_status st;
 
+	(void)width;
 	if (!acc && (x->c || x->ldc))
 		return vtpu_bad_field(r, x->c ? PAYLOAD(mxu.c) : PAYLOAD(mxu.ldc),
 				      x->c ? x->c : x->ldc, 0);
@@ -116,12 +120,12 @@ static enum vtpu_hw_status shape_matmul(const struct vtpu_insn *insn, struct vtp
 		return vtpu_bad_field(r, PAYLOAD(mxu.b_gstride), (uint32_t)x->b_gstride,
 				      vtpu_cost_type_bytes(x->b_type));
 	for (i = 0; i < 4 && x->epi_op[i]; i++) {
-		unsigned int takes = vtpu_isa_epilogue_args(x->epi_op[i]);
+		unsigned int takes = (unsigned int)strlen(vtpu_insn_epilogue(x->epi_op[i])->args);
 
 		if (args + takes > 4)
 			return vtpu_bad_field(r, PAYLOAD(mxu.epi_op[0]) + i, x->epi_op[i],
 					      VTPU_EPI_NONE);
-		if (!vtpu_isa_epilogue_address(x->epi_op[i]))
+		if (!vtpu_insn_epilogue_address(x->epi_op[i]))
 			from_smem |= ((1u << takes) - 1) << args;
 		args += takes;
 	}
@@ -139,11 +143,13 @@ static enum vtpu_hw_status shape_matmul(const struct vtpu_insn *insn, struct vtp
 	return VTPU_ST_OK;
 }
 
-static enum vtpu_hw_status shape_ew(const struct vtpu_insn *insn, struct vtpu_load_record *r)
+enum vtpu_hw_status vtpu_shape_ew(uint32_t width, const struct vtpu_insn *insn,
+				  struct vtpu_load_record *r)
 {
 	const struct vtpu_insn_ew *x = &insn->payload.ew;
 	enum vtpu_hw_status st = VTPU_ST_OK;
 
+	(void)width;
 	for (unsigned int i = 0; i < 4; i++) {
 		uint32_t pitch = PAYLOAD(ew.in[0].pitch) + i * sizeof(x->in[0]);
 
@@ -164,7 +170,7 @@ static enum vtpu_hw_status shape_ew(const struct vtpu_insn *insn, struct vtpu_lo
 			continue;
 		}
 		if (!x->in_type[i])
-			return vtpu_bad_field(r, PAYLOAD(ew.in_type[0]) + i, 0, VTPU_ISA_EW_TYPES);
+			return vtpu_bad_field(r, PAYLOAD(ew.in_type[0]) + i, 0, VTPU_TYPES_EW);
 		if (x->in_bcast[i] == VTPU_BCAST_FULL)
 			st = check_pitch(r, pitch, x->in[i].pitch, x->rows, x->cols, x->in_type[i]);
 		else if (x->in_bcast[i] == VTPU_BCAST_COL)
@@ -189,7 +195,7 @@ static enum vtpu_hw_status shape_ew(const struct vtpu_insn *insn, struct vtpu_lo
 			continue;
 		}
 		if (!x->out_type[i])
-			return vtpu_bad_field(r, PAYLOAD(ew.out_type[0]) + i, 0, VTPU_ISA_FLOATS);
+			return vtpu_bad_field(r, PAYLOAD(ew.out_type[0]) + i, 0, VTPU_TYPES_FLOAT);
 		st = check_pitch(r, pitch, x->out[i].pitch, x->rows, x->cols, x->out_type[i]);
 		if (st)
 			return st;
@@ -207,22 +213,24 @@ static enum vtpu_hw_status shape_ew(const struct vtpu_insn *insn, struct vtpu_lo
 			return vtpu_bad_field(r, at, 0, 1);
 		if (VTPU_EW_A(x->op[i].args) > VTPU_EW_IMM1 ||
 		    VTPU_EW_B(x->op[i].args) > VTPU_EW_IMM1 ||
-		    (vtpu_isa_ew_unary(x->op[i].op) && VTPU_EW_B(x->op[i].args)))
+		    (vtpu_insn_unary(x->op[i].op) && VTPU_EW_B(x->op[i].args)))
 			return vtpu_bad_field(r, at + 1, x->op[i].args,
 					      VTPU_EW_ARGS(3, VTPU_EW_IMM1,
-							   vtpu_isa_ew_unary(x->op[i].op) ?
+							   vtpu_insn_unary(x->op[i].op) ?
 								   0 :
 								   VTPU_EW_IMM1));
 	}
 	return VTPU_ST_OK;
 }
 
-static enum vtpu_hw_status shape_rows(const struct vtpu_insn *insn, struct vtpu_load_record *r)
+enum vtpu_hw_status vtpu_shape_rows(uint32_t width, const struct vtpu_insn *insn,
+				    struct vtpu_load_record *r)
 {
 	const struct vtpu_insn_rows *x = &insn->payload.rows;
 	const uint32_t out = PAYLOAD(rows.out_pitch);
 	enum vtpu_hw_status st;
 
+	(void)width;
 	st = check_pitch(r, PAYLOAD(rows.in_pitch), x->in_pitch, x->rows, x->cols, x->in_type);
 	if (st)
 		return st;
@@ -237,27 +245,5 @@ static enum vtpu_hw_status shape_rows(const struct vtpu_insn *insn, struct vtpu_
 		return check_pitch(r, out, x->out_pitch, x->rows, 1, x->out_type);
 	default:
 		return check_pitch(r, out, x->out_pitch, x->rows, x->cols, x->out_type);
-	}
-}
-
-enum vtpu_hw_status vtpu_insn_check_shape(uint32_t width, const struct vtpu_insn *insn,
-					  struct vtpu_load_record *r)
-{
-	switch (insn->opcode) {
-	case VTPU_OP_BARRIER:
-		return shape_barrier(width, insn, r);
-	case VTPU_OP_COPY:
-	case VTPU_OP_FILL:
-		return shape_dma(insn, r);
-	case VTPU_OP_MATMUL:
-		return shape_matmul(insn, r);
-	case VTPU_OP_EW:
-		return shape_ew(insn, r);
-	case VTPU_OP_REDUCE:
-	case VTPU_OP_SOFTMAX:
-	case VTPU_OP_TRANSPOSE:
-		return shape_rows(insn, r);
-	default:
-		return VTPU_ST_OK;
 	}
 }

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * insn_table.h - shape of the table of opcodes, for the files that check with it.
+ * insn_table.h - the instruction set as one table.
+ *
+ * A row for each opcode: its name, unit and fields, with the limits of each
+ * field and its words in the text form, and the functions that check and do it.
+ * The loader, the executors, libvtpu's assembler, disassembler and reports, and
+ * the reference in docs/assembly.md read it and hold no names, offsets or limits
+ * of their own. What an instruction costs is in cost.h.
  */
 #ifndef VTPU_INSN_TABLE_H
 #define VTPU_INSN_TABLE_H
@@ -11,91 +17,120 @@
 
 #include "vtpu_hw.h"
 
-/** struct vtpu_isa_field - a field, or an array of them, that an opcode uses */
-struct vtpu_isa_field {
-	/** @offset: of the first, from the instruction's start */
+struct vtpu_boxes;
+struct vtpu_op;
+struct vtpu_scratch;
+
+/** struct vtpu_insn_word - a word of the text form, and its value */
+struct vtpu_insn_word {
+	/** @name: NULL ends a list */
+	const char *name;
+	uint32_t value;
+	/**
+	 * @args: epilogue operations: the kinds of their arguments: 'v' VMEM address of an
+	 * operand, 'f' f32, 'b' bits. Micro-ops: "1" or "2" operands
+	 */
+	const char *args;
+};
+
+/** enum vtpu_insn_kind - what a field holds, and so how the text form writes it */
+enum vtpu_insn_kind {
+	VTPU_FIELD_UINT,      /* number */
+	VTPU_FIELD_INT,	      /* signed number */
+	VTPU_FIELD_HEX,	      /* number, written in hexadecimal: VMEM addresses, masks */
+	VTPU_FIELD_ADDR,      /* DMA address: vmem+n, smem+n, const+n, base+n */
+	VTPU_FIELD_NAME,      /* one of words */
+	VTPU_FIELD_FLAGS,     /* some of words, separated by | */
+	VTPU_FIELD_BITS,      /* arguments 0..: 32 bits; may come from SMEM */
+	VTPU_FIELD_FLOAT,     /* arguments 0..: f32; may come from SMEM */
+	VTPU_FIELD_F32,	      /* f32 that is no argument */
+	VTPU_FIELD_COUNT,     /* number of elements of the field that names it; not written */
+	VTPU_FIELD_EPILOGUE,  /* epilogue operations; EPI_ARG is the next field */
+	VTPU_FIELD_EPI_ARG,   /* arguments 0..3, written by EPILOGUE; may come from SMEM */
+	VTPU_FIELD_MICRO_OPS, /* element-wise operations */
+	VTPU_FIELD_ARGS,      /* operands of micro-ops, written by MICRO_OPS */
+};
+
+/** struct vtpu_insn_field - a field that an opcode uses, or an array of them */
+struct vtpu_insn_field {
+	/** @name: in text and reports; NULL ends a list */
+	const char *name;
+	/** @offset: of element 0, from the instruction's start */
 	uint8_t offset;
-	/** @bytes: of one: 1, 2, 4 or 8; 0 ends a list */
+	/** @bytes: of an element: 1, 2, 4 or 8 */
 	uint8_t bytes;
-	/** @count: how many */
+	/** @count: elements */
 	uint8_t count;
-	/** @step: from one to the next */
-	uint8_t step;
-	/** @types: not 0: one of these values, as bits */
+	/** @stride: from one element to the next */
+	uint8_t stride;
+	/** @kind: enum vtpu_insn_kind */
+	uint8_t kind;
+	/** @fill: value of elements that the text does not give */
+	uint8_t fill;
+	/** @counter: offset of the u8 that holds the number of elements given; 0: none */
+	uint8_t counter;
+	/** @later: values from this on are of later devices; 0: none are */
+	uint8_t later;
+	/** @types: element types that it may name, as bits; 0: it is no type, or of a later device */
 	uint32_t types;
 	/** @min: least value */
 	uint64_t min;
-	/** @max: most that the format allows */
+	/** @max: largest value; 0: all that fits */
 	uint64_t max;
-	/** @built: most that this device has */
-	uint64_t built;
+	/** @words: of NAME, FLAGS, EPILOGUE and MICRO_OPS */
+	const struct vtpu_insn_word *words;
+	/** @what: a few words for the reference */
+	const char *what;
 };
 
-/** struct vtpu_isa_op - an opcode */
-struct vtpu_isa_op {
+/** struct vtpu_insn_row - an opcode */
+struct vtpu_insn_row {
+	/** @name: mnemonic; NULL: no such opcode */
+	const char *name;
 	uint8_t opcode;
+	/** @unit: enum vtpu_unit: the one that runs it */
 	uint8_t unit;
-	/** @args: bit i: argument i may come from SMEM */
-	uint8_t args;
-	/** @fields: of its payload; NULL: not built yet */
-	const struct vtpu_isa_field *fields;
+	/** @fields: of its payload; a byte that none of them covers must be zero */
+	const struct vtpu_insn_field *fields;
+	/** @shape: do the fields fit together? NULL: nothing to check */
+	enum vtpu_hw_status (*shape)(uint32_t width, const struct vtpu_insn *insn,
+				     struct vtpu_load_record *r);
+	/** @boxes: add what it reads, then what it writes; NULL: nothing */
+	void (*boxes)(struct vtpu_boxes *boxes, const struct vtpu_insn *insn);
+	/** @parts: as vtpu_op_parts(); NULL: 1 */
+	uint32_t (*parts)(const struct vtpu_op *op, uint32_t threads);
+	/** @run: do part @part of @parts; NULL: no device of this version has it */
+	void (*run)(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		    struct vtpu_scratch *s);
 };
 
-/* Rows of the table; the built opcodes come first. */
-#define VTPU_ISA_BUILT 11
-#define VTPU_ISA_OPS   35
+/* Element types as bits */
+#define VTPU_TYPE_BIT(type) (1u << VTPU_TYPE_##type)
+#define VTPU_TYPES_FLOAT    (VTPU_TYPE_BIT(F32) | VTPU_TYPE_BIT(BF16))
+#define VTPU_TYPES_EW	    (VTPU_TYPES_FLOAT | VTPU_TYPE_BIT(U8))
+#define VTPU_TYPES_COPY	    (VTPU_TYPES_EW | VTPU_TYPE_BIT(S8) | VTPU_TYPE_BIT(S32))
 
-extern const struct vtpu_isa_op vtpu_isa_table[VTPU_ISA_OPS];
+#define VTPU_INSN_OPCODES 256
 
-#define VTPU_ISA_BIT(type) (1u << (type))
-#define VTPU_ISA_FLOATS	   (VTPU_ISA_BIT(VTPU_TYPE_F32) | VTPU_ISA_BIT(VTPU_TYPE_BF16))
-#define VTPU_ISA_EW_TYPES  (VTPU_ISA_FLOATS | VTPU_ISA_BIT(VTPU_TYPE_U8))
-#define VTPU_ISA_COPY_TYPES \
-	(VTPU_ISA_EW_TYPES | VTPU_ISA_BIT(VTPU_TYPE_S8) | VTPU_ISA_BIT(VTPU_TYPE_S32))
+/** vtpu_insn_table - by opcode */
+extern const struct vtpu_insn_row vtpu_insn_table[VTPU_INSN_OPCODES];
 
-/** vtpu_isa_epilogue_args() - arguments that an epilogue operation takes */
-unsigned int vtpu_isa_epilogue_args(uint32_t op);
+extern const struct vtpu_insn_word vtpu_insn_types[];
+extern const char *const vtpu_insn_units[VTPU_UNITS];
 
-/** vtpu_isa_epilogue_address() - is its argument the VMEM address of an operand? */
-static inline bool vtpu_isa_epilogue_address(uint32_t op)
+extern const struct vtpu_insn_word vtpu_insn_epilogue_ops[];
+extern const struct vtpu_insn_word vtpu_insn_micro_ops[];
+
+/** vtpu_insn_epilogue() - word of an epilogue operation: any but NONE */
+static inline const struct vtpu_insn_word *vtpu_insn_epilogue(enum vtpu_epi_op op)
 {
-	return op == VTPU_EPI_BIAS || op == VTPU_EPI_SCALE || op == VTPU_EPI_RESIDUAL;
+	return &vtpu_insn_epilogue_ops[op - 1];
 }
 
-/** vtpu_isa_ew_unary() - does a micro-op take a alone? */
-bool vtpu_isa_ew_unary(uint32_t op);
-
-/**
- * vtpu_insn_check_shape() - do the fields of an instruction fit together?
- * @width: cores of the gang
- * @insn: instruction whose fields are in their limits
- * @r: gets what is wrong
- */
-enum vtpu_hw_status vtpu_insn_check_shape(uint32_t width, const struct vtpu_insn *insn,
-					  struct vtpu_load_record *r);
-
-/* ---- Records -------------------------------------------------------------- */
-
-static inline enum vtpu_hw_status vtpu_bad_field(struct vtpu_load_record *r, uint32_t field,
-						 uint64_t have, uint64_t need)
+/** vtpu_insn_unary() - does a micro-op take a alone? */
+static inline bool vtpu_insn_unary(enum vtpu_ew_op op)
 {
-	r->kind = VTPU_REC_FIELD;
-	r->field = (uint16_t)field;
-	r->have = have;
-	r->need = need;
-	return VTPU_ST_BAD_INSN;
+	return vtpu_insn_micro_ops[op - 1].args[0] == '1';
 }
-
-static inline enum vtpu_hw_status vtpu_unsupported(struct vtpu_load_record *r, uint32_t field,
-						   uint64_t have)
-{
-	r->kind = VTPU_REC_UNSUPPORTED;
-	r->field = (uint16_t)field;
-	r->have = have;
-	return VTPU_ST_UNSUPPORTED;
-}
-
-#define FIELD(path)   offsetof(struct vtpu_insn, path)
-#define PAYLOAD(path) offsetof(struct vtpu_insn, payload.path)
 
 #endif /* VTPU_INSN_TABLE_H */

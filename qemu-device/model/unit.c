@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "insn_table.h"
 #include "unit.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -58,74 +59,36 @@ static bool suppressed(const struct vtpu_op *op)
 	       !op->run->core[op->core].smem[op->insn->wait[0].pad];
 }
 
-uint32_t vtpu_op_parts(const struct vtpu_op *op, uint32_t threads)
+void vtpu_ctl_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
 {
-	if (suppressed(op))
-		return 1;
-	switch (op->insn->opcode) {
-	case VTPU_OP_MATMUL:
-		return vtpu_mxu_parts(op, threads);
-	case VTPU_OP_COPY:
-	case VTPU_OP_FILL:
-		return vtpu_dma_parts(op);
-	case VTPU_OP_EW:
-		return vtpu_ew_parts(op);
-	case VTPU_OP_REDUCE:
-	case VTPU_OP_SOFTMAX:
-	case VTPU_OP_TRANSPOSE:
-		return vtpu_rows_parts(op);
-	default:
-		return 1;
-	}
+	(void)op;
+	(void)part;
+	(void)parts;
+	(void)s;
 }
 
-static enum vtpu_hw_status dispatch(const struct vtpu_op *op, uint32_t part, uint32_t parts,
-				    struct vtpu_scratch *s)
+uint32_t vtpu_op_parts(const struct vtpu_op *op, uint32_t threads)
 {
-	switch (op->insn->opcode) {
-	case VTPU_OP_NOP:
-	case VTPU_OP_HALT:
-	case VTPU_OP_BARRIER:
-	case VTPU_OP_MARK:
-		break;
-	case VTPU_OP_COPY:
-		vtpu_dma_copy(op, part, parts, s);
-		break;
-	case VTPU_OP_FILL:
-		vtpu_dma_fill(op, part, parts);
-		break;
-	case VTPU_OP_MATMUL:
-		vtpu_mxu_matmul(op, part, parts, s);
-		break;
-	case VTPU_OP_EW:
-		vtpu_ew_run(op, part, parts, s);
-		break;
-	case VTPU_OP_REDUCE:
-		vtpu_reduce_run(op, part, parts, s);
-		break;
-	case VTPU_OP_SOFTMAX:
-		vtpu_softmax_run(op, part, parts, s);
-		break;
-	case VTPU_OP_TRANSPOSE:
-		vtpu_xlu_transpose(op, part, parts);
-		break;
-	default:
-		/* The loader lets no other opcode through. */
-		return VTPU_ST_INTERNAL;
-	}
-	return VTPU_ST_OK;
+	const struct vtpu_insn_row *row;
+
+	if (suppressed(op))
+		return 1;
+	row = &vtpu_insn_table[op->insn->opcode];
+	return row->parts ? row->parts(op, threads) : 1;
 }
 
 enum vtpu_hw_status vtpu_op_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 				struct vtpu_scratch *s)
 {
-	enum vtpu_hw_status status;
+	const struct vtpu_insn_row *row = &vtpu_insn_table[op->insn->opcode];
 	unsigned int fp;
 
+	if (!row->run)
+		return VTPU_ST_INTERNAL; /* the loader lets no such opcode through */
 	if (suppressed(op))
 		return VTPU_ST_OK;
 	fp = vtpu_fp_enter();
-	status = dispatch(op, part, parts, s);
+	row->run(op, part, parts, s);
 	vtpu_fp_leave(fp);
-	return status;
+	return VTPU_ST_OK;
 }

@@ -118,22 +118,26 @@ static inline uint64_t vtpu_split(uint64_t total, uint32_t part, uint32_t parts)
 	return total / parts * part + total % parts * part / parts;
 }
 
-uint32_t vtpu_dma_parts(const struct vtpu_op *op);
-void vtpu_dma_copy(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
-void vtpu_dma_fill(const struct vtpu_op *op, uint32_t part, uint32_t parts);
-
+/*
+ * What the table of opcodes names: into how many parts an instruction may be cut,
+ * and one part of it.
+ */
+uint32_t vtpu_dma_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_mxu_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_ew_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_rows_parts(const struct vtpu_op *op, uint32_t threads);
+
+/** vtpu_ctl_run() - of instructions that touch no memory: nothing */
+void vtpu_ctl_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_dma_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
 void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 		     struct vtpu_scratch *s);
-
-uint32_t vtpu_ew_parts(const struct vtpu_op *op);
 void vtpu_ew_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
-uint32_t vtpu_rows_parts(const struct vtpu_op *op);
 void vtpu_reduce_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 		     struct vtpu_scratch *s);
 void vtpu_softmax_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 		      struct vtpu_scratch *s);
-
-void vtpu_xlu_transpose(const struct vtpu_op *op, uint32_t part, uint32_t parts);
+void vtpu_xlu_transpose(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+			struct vtpu_scratch *s);
 
 #endif /* VTPU_UNIT_H */

@@ -336,12 +336,13 @@ static void box_init(struct box *b, const struct vtpu_op *op, struct vtpu_scratc
 		simplify(b);
 }
 
-uint32_t vtpu_dma_parts(const struct vtpu_op *op)
+uint32_t vtpu_dma_parts(const struct vtpu_op *op, uint32_t threads)
 {
 	const struct dim *outer;
 	uint64_t elements = 1, parts;
 	struct box b;
 
+	(void)threads;
 	box_init(&b, op, NULL);
 	if (b.in_order)
 		return 1;
@@ -354,7 +355,7 @@ uint32_t vtpu_dma_parts(const struct vtpu_op *op)
 	return parts < 1 ? 1 : parts > VTPU_MAX_PARTS ? VTPU_MAX_PARTS : (uint32_t)parts;
 }
 
-static void box_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
+void vtpu_dma_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
 {
 	uint64_t n;
 	struct box b;
@@ -363,14 +364,4 @@ static void box_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, str
 	n = extent(&b.dim[b.dims - 1]);
 	copy_box(&b, b.dims - 1, b.src, b.dst, vtpu_split(n, part, parts),
 		 vtpu_split(n, part + 1, parts));
-}
-
-void vtpu_dma_copy(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
-{
-	box_run(op, part, parts, s);
-}
-
-void vtpu_dma_fill(const struct vtpu_op *op, uint32_t part, uint32_t parts)
-{
-	box_run(op, part, parts, NULL);
 }

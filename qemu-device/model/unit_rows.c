@@ -12,13 +12,14 @@
 
 _Static_assert(VTPU_REDUCE_BLOCK == VTPU_BLOCK, "a block of a row reduction is a working block");
 
-uint32_t vtpu_rows_parts(const struct vtpu_op *op)
+uint32_t vtpu_rows_parts(const struct vtpu_op *op, uint32_t threads)
 {
 	const struct vtpu_insn_rows *x = &op->insn->payload.rows;
 	bool down = op->insn->opcode == VTPU_OP_REDUCE && x->axis == 0;
 	uint64_t most = down ? (x->cols + VTPU_BLOCK - 1) / VTPU_BLOCK : x->rows;
 	uint64_t parts = (uint64_t)x->rows * x->cols / PART_ELEMENTS;
 
+	(void)threads;
 	if (parts > most)
 		parts = most;
 	return parts < 1 ? 1 : parts > VTPU_MAX_PARTS ? VTPU_MAX_PARTS : (uint32_t)parts;

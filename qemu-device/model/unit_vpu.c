@@ -50,11 +50,12 @@ static void shape_init(struct shape *s, const struct vtpu_insn_ew *x)
 	s->blocks = (s->rows + s->block_rows - 1) / s->block_rows * s->row_blocks;
 }
 
-uint32_t vtpu_ew_parts(const struct vtpu_op *op)
+uint32_t vtpu_ew_parts(const struct vtpu_op *op, uint32_t threads)
 {
 	struct shape s;
 	uint64_t parts;
 
+	(void)threads;
 	shape_init(&s, &op->insn->payload.ew);
 	parts = s.blocks / PART_BLOCKS;
 	return parts < 1 ? 1 : parts > VTPU_MAX_PARTS ? VTPU_MAX_PARTS : (uint32_t)parts;

@@ -7,7 +7,8 @@
 /* Square tiles whose lines stay in L1 on both sides. */
 #define TILE 16
 
-void vtpu_xlu_transpose(const struct vtpu_op *op, uint32_t part, uint32_t parts)
+void vtpu_xlu_transpose(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+			struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_rows *x = &op->insn->payload.rows;
 	const uint8_t *in = vtpu_op_vmem(op, x->in);
@@ -15,6 +16,7 @@ void vtpu_xlu_transpose(const struct vtpu_op *op, uint32_t part, uint32_t parts)
 	uint32_t size = vtpu_type_bytes(x->in_type);
 	uint32_t end = vtpu_split(x->rows, part + 1, parts);
 
+	(void)s;
 	for (uint32_t i0 = vtpu_split(x->rows, part, parts); i0 < end; i0 += TILE) {
 		uint32_t i1 = end - i0 < TILE ? end : i0 + TILE;
 

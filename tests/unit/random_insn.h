@@ -33,7 +33,8 @@ static inline uint64_t ri_value(uint64_t *state, unsigned int bytes)
 	return bits ? ri_next(state) >> (64 - bits) : 0;
 }
 
-static inline const struct insn_name *ri_name(uint64_t *state, const struct insn_name *names)
+static inline const struct vtpu_insn_word *ri_name(uint64_t *state,
+						   const struct vtpu_insn_word *names)
 {
 	unsigned int n = 0;
 
@@ -42,12 +43,13 @@ static inline const struct insn_name *ri_name(uint64_t *state, const struct insn
 	return &names[ri_below(state, n)];
 }
 
-static inline void ri_epilogue(uint64_t *state, const struct insn_field *f, struct vtpu_insn *insn)
+static inline void ri_epilogue(uint64_t *state, const struct vtpu_insn_field *f,
+			       struct vtpu_insn *insn)
 {
 	unsigned int args = 0;
 
 	for (unsigned int i = 0; i < f->count && ri_below(state, 3); i++) {
-		const struct insn_name *op = ri_name(state, f->names);
+		const struct vtpu_insn_word *op = ri_name(state, f->words);
 
 		if (args + strlen(op->args) > f[1].count)
 			break;
@@ -60,30 +62,30 @@ static inline void ri_epilogue(uint64_t *state, const struct insn_field *f, stru
 	}
 }
 
-static inline void ri_element(uint64_t *state, const struct insn_field *f, struct vtpu_insn *insn,
-			      unsigned int i)
+static inline void ri_element(uint64_t *state, const struct vtpu_insn_field *f,
+			      struct vtpu_insn *insn, unsigned int i)
 {
-	const struct insn_name *name;
+	const struct vtpu_insn_word *name;
 	uint64_t value = ri_value(state, f->bytes);
 
 	switch (f->kind) {
-	case INSN_ADDR:
+	case VTPU_FIELD_ADDR:
 		value = VTPU_ADDR(ri_below(state, 3), 0, ri_value(state, 5));
 		if (VTPU_ADDR_SPACE(value) == VTPU_SPACE_HBM)
 			value |= ri_value(state, 1) << 56;
 		break;
-	case INSN_NAME:
-		value = ri_name(state, f->names)->value;
+	case VTPU_FIELD_NAME:
+		value = ri_name(state, f->words)->value;
 		break;
-	case INSN_MICRO_OPS:
-		name = ri_name(state, f->names);
+	case VTPU_FIELD_MICRO_OPS:
+		name = ri_name(state, f->words);
 		value = name->value;
 		insn->payload.ew.op[i].args =
 			VTPU_EW_ARGS(ri_below(state, 4), ri_below(state, 6),
 				     *name->args == '2' ? ri_below(state, 6) : 0);
 		break;
-	case INSN_BITS:
-	case INSN_FLOAT:
+	case VTPU_FIELD_BITS:
+	case VTPU_FIELD_FLOAT:
 		if (!ri_below(state, 4))
 			insn->flags |= VTPU_INSN_ARG_SMEM(i);
 		break;
@@ -94,7 +96,7 @@ static inline void ri_element(uint64_t *state, const struct insn_field *f, struc
 }
 
 /** ri_insn() - an instruction of opcode @op */
-static inline void ri_insn(uint64_t *state, const struct insn_op *op, struct vtpu_insn *insn)
+static inline void ri_insn(uint64_t *state, const struct vtpu_insn_row *op, struct vtpu_insn *insn)
 {
 	memset(insn, 0, sizeof(*insn));
 	insn->opcode = op->opcode;
@@ -117,14 +119,14 @@ static inline void ri_insn(uint64_t *state, const struct insn_op *op, struct vtp
 		insn->flags |= VTPU_INSN_PRED;
 		insn->wait[0].pad = ri_value(state, 2);
 	}
-	for (const struct insn_field *f = op->fields; f->name; f++) {
+	for (const struct vtpu_insn_field *f = op->fields; f->name; f++) {
 		unsigned int n = f->count;
 
-		if (!insn_uses(op, f) || f->kind == INSN_COUNT || f->kind == INSN_EPI_ARG)
+		if (!insn_written(f))
 			continue;
 		for (unsigned int i = 0; i < f->count; i++)
 			insn_set(insn, f, i, f->fill);
-		if (f->kind == INSN_EPILOGUE) {
+		if (f->kind == VTPU_FIELD_EPILOGUE) {
 			ri_epilogue(state, f, insn);
 			continue;
 		}

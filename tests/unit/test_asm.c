@@ -84,7 +84,8 @@ static void test_programs(void)
 	}
 }
 
-static struct vtpu_image *random_image(uint64_t *seed, const struct insn_op *op, unsigned int n)
+static struct vtpu_image *random_image(uint64_t *seed, const struct vtpu_insn_row *op,
+				       unsigned int n)
 {
 	struct vtpu_base_desc odd = { .name = "odd name", .extent = 1000, .readable = true };
 	struct vtpu_base_desc word = {
@@ -136,7 +137,7 @@ static void test_random(void)
 {
 	uint64_t seed = 20250101;
 
-	for (const struct insn_op *op = insn_ops; op->name; op++) {
+	for (const struct vtpu_insn_row *op = insn_next(NULL); op; op = insn_next(op)) {
 		struct vtpu_image *image = random_image(&seed, op, 300);
 		unsigned int raw = 0;
 		bool ok = image && round_trip(image, &raw);

@@ -13,9 +13,9 @@
 
 #define MAX_STATEMENTS (1 << 21)
 
-static const struct insn_name rights[] = { { "r", VTPU_BASE_READ, 0 },
-					   { "w", VTPU_BASE_WRITE, 0 },
-					   { 0 } };
+static const struct vtpu_insn_word rights[] = { { "r", VTPU_BASE_READ, 0 },
+						{ "w", VTPU_BASE_WRITE, 0 },
+						{ 0 } };
 
 static bool need_builder(struct text_asm *a)
 {
@@ -326,7 +326,7 @@ static bool end(struct text_asm *a, const char *at)
 /* A line that is an instruction; @word is its first. */
 static bool instruction(struct text_asm *a, const char *word, size_t len, struct vtpu_insn *insn)
 {
-	const struct insn_op *opcode = insn_op_named(word, len);
+	const struct vtpu_insn_row *opcode = insn_op_named(word, len);
 
 	memset(insn, 0, sizeof(*insn));
 	if (is(word, len, "raw"))

@@ -42,14 +42,14 @@ bool asm_factor(struct text_asm *a, unsigned int bytes, uint64_t *value);
 bool asm_looks_float(struct text_asm *a);
 
 /** asm_named() - one of @names, or a number; the error lists the names */
-bool asm_named(struct text_asm *a, const struct insn_name *names, unsigned int bytes,
+bool asm_named(struct text_asm *a, const struct vtpu_insn_word *names, unsigned int bytes,
 	       uint64_t *value);
 
 /** asm_float() - a float's bits */
 bool asm_float(struct text_asm *a, uint64_t *bits);
 
 /** asm_flags() - names or numbers, separated by | */
-bool asm_flags(struct text_asm *a, const struct insn_name *names, unsigned int bytes,
+bool asm_flags(struct text_asm *a, const struct vtpu_insn_word *names, unsigned int bytes,
 	       uint64_t *value);
 
 bool asm_hex_byte(struct text_asm *a, uint8_t *byte);
@@ -58,6 +58,6 @@ bool asm_hex_byte(struct text_asm *a, uint8_t *byte);
 bool asm_base(struct text_asm *a, uint32_t *number);
 
 /** asm_fields() - the rest of a line: fields of an instruction, which is zero so far */
-bool asm_fields(struct text_asm *a, const struct insn_op *op, struct vtpu_insn *insn);
+bool asm_fields(struct text_asm *a, const struct vtpu_insn_row *op, struct vtpu_insn *insn);
 
 #endif /* VTPU_SRC_PROGRAM_ASM_H */

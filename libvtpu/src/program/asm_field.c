@@ -68,33 +68,34 @@ static bool argument(struct text_asm *a, struct vtpu_insn *insn, unsigned int nu
 	return asm_unsigned(a, 4, value);
 }
 
-static const struct insn_field *field_named(const struct insn_op *op, const char *name, size_t len)
+static const struct vtpu_insn_field *field_named(const struct vtpu_insn_row *op, const char *name,
+						 size_t len)
 {
-	for (const struct insn_field *f = op->fields; f->name; f++)
-		if (strlen(f->name) == len && !memcmp(f->name, name, len) && insn_uses(op, f))
+	for (const struct vtpu_insn_field *f = op->fields; f->name; f++)
+		if (strlen(f->name) == len && !memcmp(f->name, name, len))
 			return f;
 	return NULL;
 }
 
 /* name(arg, ...), ... */
-static bool epilogue(struct text_asm *a, const struct insn_op *op, const struct insn_field *f,
-		     struct vtpu_insn *insn)
+static bool epilogue(struct text_asm *a, const struct vtpu_insn_row *op,
+		     const struct vtpu_insn_field *f, struct vtpu_insn *insn)
 {
-	const struct insn_field *arg = field_named(op, "epi_arg", strlen("epi_arg"));
+	const struct vtpu_insn_field *arg = field_named(op, "epi_arg", strlen("epi_arg"));
 	unsigned int n = 0, args = 0;
 
 	do {
-		const struct insn_name *entry;
+		const struct vtpu_insn_word *entry;
 		const char *word;
 		uint64_t value;
 		size_t len;
 
 		if (!asm_word(a, &word, &len, "an epilogue operation"))
 			return false;
-		entry = insn_named(f->names, word, len);
+		entry = insn_named(f->words, word, len);
 		if (!entry) {
 			a->p = word;
-			return asm_named(a, f->names, f->bytes, &value); /* says what there is */
+			return asm_named(a, f->words, f->bytes, &value); /* says what there is */
 		}
 		if (n == f->count)
 			return asm_fail(a, word, "more than %u epilogue operations", f->count);
@@ -133,11 +134,11 @@ static bool ew_register(struct text_asm *a, bool operand, unsigned int *number)
 }
 
 /* r0=add(r1,i0) */
-static bool micro_op(struct text_asm *a, const struct insn_field *f, struct vtpu_insn *insn,
+static bool micro_op(struct text_asm *a, const struct vtpu_insn_field *f, struct vtpu_insn *insn,
 		     unsigned int i)
 {
 	unsigned int dst, left = 0, right = 0;
-	const struct insn_name *entry;
+	const struct vtpu_insn_word *entry;
 	uint64_t value;
 	const char *word;
 	size_t len;
@@ -145,10 +146,10 @@ static bool micro_op(struct text_asm *a, const struct insn_field *f, struct vtpu
 	if (!ew_register(a, false, &dst) || !asm_expect(a, '=') ||
 	    !asm_word(a, &word, &len, "an operation"))
 		return false;
-	entry = insn_named(f->names, word, len);
+	entry = insn_named(f->words, word, len);
 	if (!entry) {
 		a->p = word;
-		return asm_named(a, f->names, f->bytes, &value); /* says what there is */
+		return asm_named(a, f->words, f->bytes, &value); /* says what there is */
 	}
 	if (!asm_expect(a, '(') || !ew_register(a, true, &left) ||
 	    (*entry->args == '2' && (!asm_expect(a, ',') || !ew_register(a, true, &right))) ||
@@ -159,30 +160,33 @@ static bool micro_op(struct text_asm *a, const struct insn_field *f, struct vtpu
 	return true;
 }
 
-static bool element(struct text_asm *a, const struct insn_field *f, struct vtpu_insn *insn,
+static bool element(struct text_asm *a, const struct vtpu_insn_field *f, struct vtpu_insn *insn,
 		    unsigned int i)
 {
 	uint64_t value = 0;
 	bool ok;
 
 	switch (f->kind) {
-	case INSN_INT:
+	case VTPU_FIELD_INT:
 		ok = asm_signed(a, f->bytes, &value);
 		break;
-	case INSN_ADDR:
+	case VTPU_FIELD_ADDR:
 		ok = address(a, &value);
 		break;
-	case INSN_NAME:
-		ok = asm_named(a, f->names, f->bytes, &value);
+	case VTPU_FIELD_NAME:
+		ok = asm_named(a, f->words, f->bytes, &value);
 		break;
-	case INSN_FLAGS:
-		ok = asm_flags(a, f->names, f->bytes, &value);
+	case VTPU_FIELD_FLAGS:
+		ok = asm_flags(a, f->words, f->bytes, &value);
 		break;
-	case INSN_BITS:
-	case INSN_FLOAT:
-		ok = argument(a, insn, i, f->kind == INSN_FLOAT, &value);
+	case VTPU_FIELD_BITS:
+	case VTPU_FIELD_FLOAT:
+		ok = argument(a, insn, i, f->kind == VTPU_FIELD_FLOAT, &value);
 		break;
-	case INSN_MICRO_OPS:
+	case VTPU_FIELD_F32:
+		ok = asm_float(a, &value);
+		break;
+	case VTPU_FIELD_MICRO_OPS:
 		return micro_op(a, f, insn, i);
 	default:
 		ok = asm_unsigned(a, f->bytes, &value);
@@ -193,12 +197,12 @@ static bool element(struct text_asm *a, const struct insn_field *f, struct vtpu_
 	return ok;
 }
 
-static bool values(struct text_asm *a, const struct insn_op *op, const struct insn_field *f,
-		   struct vtpu_insn *insn)
+static bool values(struct text_asm *a, const struct vtpu_insn_row *op,
+		   const struct vtpu_insn_field *f, struct vtpu_insn *insn)
 {
 	unsigned int n = 0;
 
-	if (f->kind == INSN_EPILOGUE)
+	if (f->kind == VTPU_FIELD_EPILOGUE)
 		return epilogue(a, op, f, insn);
 	do {
 		if (n == f->count)
@@ -314,17 +318,17 @@ static bool common(struct text_asm *a, const char *key, size_t len, struct vtpu_
 	return true;
 }
 
-bool asm_fields(struct text_asm *a, const struct insn_op *op, struct vtpu_insn *insn)
+bool asm_fields(struct text_asm *a, const struct vtpu_insn_row *op, struct vtpu_insn *insn)
 {
 	uint64_t given = 0;
 
 	insn->opcode = op->opcode;
 	insn->unit = op->unit;
-	for (const struct insn_field *f = op->fields; f->name; f++)
-		for (unsigned int i = 0; insn_uses(op, f) && i < f->count; i++)
+	for (const struct vtpu_insn_field *f = op->fields; f->name; f++)
+		for (unsigned int i = 0; i < f->count; i++)
 			insn_set(insn, f, i, f->fill);
 	while (!asm_at_end(a)) {
-		const struct insn_field *f;
+		const struct vtpu_insn_field *f;
 		const char *key;
 		uint64_t bit;
 		size_t len;
@@ -337,7 +341,7 @@ bool asm_fields(struct text_asm *a, const struct insn_op *op, struct vtpu_insn *
 		if (mine)
 			continue;
 		f = field_named(op, key, len);
-		if (!f || f->kind == INSN_COUNT || f->kind == INSN_EPI_ARG)
+		if (!f || !insn_written(f))
 			return asm_fail(a, key,
 					"%s has no field '%.*s'; 'vtpu-asm --isa' lists them",
 					op->name, (int)len, key);

@@ -358,10 +358,10 @@ bool asm_float(struct text_asm *a, uint64_t *bits)
 	return true;
 }
 
-bool asm_named(struct text_asm *a, const struct insn_name *names, unsigned int bytes,
+bool asm_named(struct text_asm *a, const struct vtpu_insn_word *names, unsigned int bytes,
 	       uint64_t *value)
 {
-	const struct insn_name *entry;
+	const struct vtpu_insn_word *entry;
 	const char *word;
 	size_t len, used = 0;
 	char list[512] = "";
@@ -382,7 +382,7 @@ bool asm_named(struct text_asm *a, const struct insn_name *names, unsigned int b
 	return asm_fail(a, word, "unknown name '%.*s'; expected %s", (int)len, word, list);
 }
 
-bool asm_flags(struct text_asm *a, const struct insn_name *names, unsigned int bytes,
+bool asm_flags(struct text_asm *a, const struct vtpu_insn_word *names, unsigned int bytes,
 	       uint64_t *value)
 {
 	uint64_t one;

@@ -88,7 +88,7 @@ static void put_address(FILE *f, const struct text_asm *names, const struct vtpu
 	fprintf(f, "+%#" PRIx64, (uint64_t)VTPU_ADDR_OFFSET(addr));
 }
 
-static void put_names(FILE *f, const struct insn_name *names, uint64_t value)
+static void put_names(FILE *f, const struct vtpu_insn_word *names, uint64_t value)
 {
 	bool first = true;
 
@@ -103,14 +103,14 @@ static void put_names(FILE *f, const struct insn_name *names, uint64_t value)
 		fprintf(f, "%s%#" PRIx64, first ? "" : "|", value);
 }
 
-static void put_epilogue(FILE *f, const struct insn_field *field, const struct vtpu_insn *insn)
+static void put_epilogue(FILE *f, const struct vtpu_insn_field *field, const struct vtpu_insn *insn)
 {
-	const struct insn_field *arg = field + 1; /* the table has them in this order */
+	const struct vtpu_insn_field *arg = field + 1; /* the table has them in this order */
 	unsigned int args = 0;
 
 	for (unsigned int i = 0; i < field->count; i++) {
 		uint32_t op = insn_get(insn, field, i);
-		const struct insn_name *entry = field->names;
+		const struct vtpu_insn_word *entry = field->words;
 
 		while (entry->name && entry->value != op)
 			entry++;
@@ -126,12 +126,12 @@ static void put_epilogue(FILE *f, const struct insn_field *field, const struct v
 	}
 }
 
-static void put_micro_op(FILE *f, const struct insn_field *field, const struct vtpu_insn *insn,
+static void put_micro_op(FILE *f, const struct vtpu_insn_field *field, const struct vtpu_insn *insn,
 			 unsigned int i)
 {
 	static const char *const reg[8] = { "r0", "r1", "r2", "r3", "i0", "i1", "?", "?" };
 	uint8_t args = insn->payload.ew.op[i].args;
-	const struct insn_name *entry = field->names;
+	const struct vtpu_insn_word *entry = field->words;
 
 	while (entry->name && entry->value != insn_get(insn, field, i))
 		entry++;
@@ -143,37 +143,40 @@ static void put_micro_op(FILE *f, const struct insn_field *field, const struct v
 }
 
 static void put_element(FILE *f, const struct text_asm *names, const struct vtpu_image *image,
-			const struct insn_field *field, const struct vtpu_insn *insn,
+			const struct vtpu_insn_field *field, const struct vtpu_insn *insn,
 			unsigned int i)
 {
 	uint64_t value = insn_get(insn, field, i);
 	const char *name;
 
 	switch (field->kind) {
-	case INSN_INT:
+	case VTPU_FIELD_INT:
 		fprintf(f, "%" PRId32, (int32_t)value);
 		break;
-	case INSN_HEX:
+	case VTPU_FIELD_HEX:
 		fprintf(f, "%#" PRIx64, value);
 		break;
-	case INSN_ADDR:
+	case VTPU_FIELD_ADDR:
 		put_address(f, names, image, value);
 		break;
-	case INSN_NAME:
-		name = insn_name_of(field->names, value);
+	case VTPU_FIELD_NAME:
+		name = insn_name_of(field->words, value);
 		if (name)
 			fputs(name, f);
 		else
 			fprintf(f, "%" PRIu64, value);
 		break;
-	case INSN_FLAGS:
-		put_names(f, field->names, value);
+	case VTPU_FIELD_FLAGS:
+		put_names(f, field->words, value);
 		break;
-	case INSN_BITS:
-	case INSN_FLOAT:
-		put_argument(f, insn, i, field->kind == INSN_FLOAT, value);
+	case VTPU_FIELD_BITS:
+	case VTPU_FIELD_FLOAT:
+		put_argument(f, insn, i, field->kind == VTPU_FIELD_FLOAT, value);
 		break;
-	case INSN_MICRO_OPS:
+	case VTPU_FIELD_F32:
+		put_float(f, (uint32_t)value);
+		break;
+	case VTPU_FIELD_MICRO_OPS:
 		put_micro_op(f, field, insn, i);
 		break;
 	default:
@@ -185,7 +188,7 @@ static void put_element(FILE *f, const struct text_asm *names, const struct vtpu
 /* ---- Instructions ------------------------------------------------------------------ */
 
 /* Elements of a field to write: as many as its counter says, else up to the last that is not the default */
-static unsigned int elements(const struct insn_field *field, const struct vtpu_insn *insn)
+static unsigned int elements(const struct vtpu_insn_field *field, const struct vtpu_insn *insn)
 {
 	unsigned int n = field->count;
 
@@ -194,7 +197,7 @@ static unsigned int elements(const struct insn_field *field, const struct vtpu_i
 			       ((const uint8_t *)insn)[field->counter] :
 			       n;
 	while (n && insn_get(insn, field, n - 1) == field->fill &&
-	       !((field->kind == INSN_FLOAT || field->kind == INSN_BITS) && n <= 4 &&
+	       !((field->kind == VTPU_FIELD_FLOAT || field->kind == VTPU_FIELD_BITS) && n <= 4 &&
 		 insn->flags & VTPU_INSN_ARG_SMEM(n - 1)))
 		n--;
 	return n;
@@ -233,7 +236,7 @@ static void put_common(FILE *f, const struct text_asm *names, const struct vtpu_
 
 /* The line of an instruction, without newline; NULL without memory. free() it */
 static char *line_of(const struct text_asm *names, const struct vtpu_image *image,
-		     const struct insn_op *op, const struct vtpu_insn *insn)
+		     const struct vtpu_insn_row *op, const struct vtpu_insn *insn)
 {
 	char *line = NULL;
 	size_t bytes;
@@ -242,19 +245,18 @@ static char *line_of(const struct text_asm *names, const struct vtpu_image *imag
 	if (!f)
 		return NULL;
 	fputs(op->name, f);
-	for (const struct insn_field *field = op->fields; field->name; field++) {
+	for (const struct vtpu_insn_field *field = op->fields; field->name; field++) {
 		unsigned int n;
 
-		if (!insn_uses(op, field) || field->kind == INSN_COUNT ||
-		    field->kind == INSN_EPI_ARG)
+		if (!insn_written(field))
 			continue;
 		n = elements(field, insn);
 		if (!n)
 			continue;
 		fprintf(f, " %s=", field->name);
-		if (field->kind == INSN_EPILOGUE)
+		if (field->kind == VTPU_FIELD_EPILOGUE)
 			put_epilogue(f, field, insn);
-		for (unsigned int i = 0; i < n && field->kind != INSN_EPILOGUE; i++) {
+		for (unsigned int i = 0; i < n && field->kind != VTPU_FIELD_EPILOGUE; i++) {
 			if (i)
 				fputc(',', f);
 			put_element(f, names, image, field, insn, i);
@@ -271,7 +273,7 @@ static char *line_of(const struct text_asm *names, const struct vtpu_image *imag
 static bool put_insn(FILE *f, struct text_asm *names, const struct vtpu_image *image,
 		     unsigned int unit, const struct vtpu_insn *insn)
 {
-	const struct insn_op *op = insn_op(insn->opcode);
+	const struct vtpu_insn_row *op = insn_op(insn->opcode);
 	struct vtpu_insn again;
 	char *line;
 
@@ -296,9 +298,9 @@ static bool put_insn(FILE *f, struct text_asm *names, const struct vtpu_image *i
 
 /* ---- Images ---------------------------------------------------------------------- */
 
-static const struct insn_name rights[] = { { "r", VTPU_BASE_READ, 0 },
-					   { "w", VTPU_BASE_WRITE, 0 },
-					   { 0 } };
+static const struct vtpu_insn_word rights[] = { { "r", VTPU_BASE_READ, 0 },
+						{ "w", VTPU_BASE_WRITE, 0 },
+						{ 0 } };
 
 static void put_head(FILE *f, const struct vtpu_image *image)
 {

@@ -42,7 +42,7 @@ uint32_t vtpu_dtype_bytes(enum vtpu_dtype type)
 
 const char *vtpu_dtype_name(enum vtpu_dtype type)
 {
-	const char *name = insn_name_of(insn_types, type ? type : VTPU_DTYPE_F32);
+	const char *name = insn_name_of(vtpu_insn_types, type ? type : VTPU_DTYPE_F32);
 
 	return name ? name : "no type";
 }

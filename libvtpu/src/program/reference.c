@@ -12,63 +12,89 @@
 #include "core/error.h"
 #include "program/isa.h"
 
-/* What stands right of the equals sign */
-static void put_form(FILE *f, const struct insn_field *field)
+static bool is_later(const struct vtpu_insn_field *field, uint32_t value)
 {
-	const char *comma = "";
+	return field->later && value >= field->later;
+}
 
+static void put_word(FILE *f, const struct vtpu_insn_field *field, const struct vtpu_insn_word *w)
+{
+	fprintf(f, "`%s", w->name);
+	if (field->kind == VTPU_FIELD_EPILOGUE && *w->args) {
+		fputc('(', f);
+		for (const char *arg = w->args; *arg; arg++)
+			fprintf(f, "%s%s", arg == w->args ? "" : ",",
+				*arg == 'v' ? "address" :
+				*arg == 'f' ? "float" :
+					      "number");
+		fputc(')', f);
+	} else if (field->kind == VTPU_FIELD_MICRO_OPS) {
+		fputs(*w->args == '2' ? "(a,b)" : "(a)", f);
+	}
+	fputc('`', f);
+}
+
+/* Those that devices have, then the others */
+static void put_words(FILE *f, const struct vtpu_insn_field *field)
+{
+	const char *before = field->kind == VTPU_FIELD_FLAGS ? "some of " : "";
+
+	for (int later = 0; later < 2; later++) {
+		for (const struct vtpu_insn_word *w = field->words; w->name; w++) {
+			if (is_later(field, w->value) != later ||
+			    (field->types && !(field->types >> w->value & 1)))
+				continue;
+			fputs(before, f);
+			put_word(f, field, w);
+			before = ", ";
+		}
+		before = *before == ',' ? "; no device has yet " : "no device has yet ";
+	}
+}
+
+/* What stands right of the equals sign */
+static void put_form(FILE *f, const struct vtpu_insn_field *field)
+{
 	switch (field->kind) {
-	case INSN_INT:
+	case VTPU_FIELD_INT:
 		fputs("signed number", f);
 		break;
-	case INSN_HEX:
+	case VTPU_FIELD_HEX:
 		fputs("address or bits", f);
 		break;
-	case INSN_ADDR:
+	case VTPU_FIELD_ADDR:
 		fputs("place", f);
 		break;
-	case INSN_BITS:
+	case VTPU_FIELD_BITS:
 		fputs("argument: number, float or `smem[n]`", f);
 		break;
-	case INSN_FLOAT:
+	case VTPU_FIELD_FLOAT:
 		fputs("argument: float or `smem[n]`", f);
 		break;
-	case INSN_NAME:
-	case INSN_FLAGS:
-	case INSN_EPILOGUE:
-	case INSN_MICRO_OPS:
-		if (field->kind == INSN_FLAGS)
-			fputs("some of ", f);
-		for (const struct insn_name *n = field->names; n->name; n++) {
-			fprintf(f, "%s`%s", comma, n->name);
-			if (field->kind == INSN_EPILOGUE && *n->args) {
-				fputc('(', f);
-				for (const char *arg = n->args; *arg; arg++)
-					fprintf(f, "%s%s", arg == n->args ? "" : ",",
-						*arg == 'v' ? "address" :
-						*arg == 'f' ? "float" :
-							      "number");
-				fputc(')', f);
-			} else if (field->kind == INSN_MICRO_OPS) {
-				fputs(*n->args == '2' ? "(a,b)" : "(a)", f);
-			}
-			fputc('`', f);
-			comma = ", ";
-		}
+	case VTPU_FIELD_F32:
+		fputs("float", f);
+		break;
+	case VTPU_FIELD_NAME:
+	case VTPU_FIELD_FLAGS:
+	case VTPU_FIELD_EPILOGUE:
+	case VTPU_FIELD_MICRO_OPS:
+		put_words(f, field);
 		break;
 	default:
 		fputs("number", f);
+		if (field->max)
+			fprintf(f, " %" PRIu64 "..%" PRIu64, field->min,
+				field->later ? field->later - UINT64_C(1) : field->max);
 		break;
 	}
 }
 
-static void put_fields(FILE *f, const struct insn_op *op)
+static void put_fields(FILE *f, const struct vtpu_insn_row *op)
 {
 	bool any = false;
 
-	for (const struct insn_field *field = op->fields; field->name; field++) {
-		if (!insn_uses(op, field) || field->kind == INSN_COUNT ||
-		    field->kind == INSN_EPI_ARG)
+	for (const struct vtpu_insn_field *field = op->fields; field->name; field++) {
+		if (!insn_written(field))
 			continue;
 		if (!any)
 			fputs("\n| field | byte | values | default | what |\n|---|---|---|---|---|\n",
@@ -80,8 +106,8 @@ static void put_fields(FILE *f, const struct insn_op *op)
 		fputs(" | ", f);
 		put_form(f, field);
 		fputs(" | ", f);
-		if (field->kind == INSN_NAME && insn_name_of(field->names, field->fill))
-			fputs(insn_name_of(field->names, field->fill), f);
+		if (field->kind == VTPU_FIELD_NAME && insn_name_of(field->words, field->fill))
+			fputs(insn_name_of(field->words, field->fill), f);
 		else
 			fprintf(f, "%u", field->fill);
 		fprintf(f, " | %s |\n", field->what);
@@ -93,15 +119,15 @@ enum vtpu_status vtpu_isa_reference(char **text)
 	char *out = NULL;
 	size_t bytes;
 	FILE *f = open_memstream(&out, &bytes);
-	const struct insn_op *same;
+	const struct vtpu_insn_row *same;
 
 	if (!f)
 		return vtpu_fail_nomem("the instruction set's reference");
-	for (const struct insn_op *op = insn_ops; op->name; op++) {
+	for (const struct vtpu_insn_row *op = insn_next(NULL); op; op = insn_next(op)) {
 		fprintf(f, "\n### %s\n\nOpcode %#04x, unit %s%s.\n", op->name, op->opcode,
-			insn_unit_name(op->unit), op->built ? "" : "; no device has it yet");
-		for (same = insn_ops; same != op; same++)
-			if (same->fields == op->fields && same->uses == op->uses)
+			insn_unit_name(op->unit), op->run ? "" : "; no device has it yet");
+		for (same = insn_next(NULL); same != op; same = insn_next(same))
+			if (same->fields == op->fields)
 				break;
 		if (same != op)
 			fprintf(f, "Fields: those of %s.\n", same->name);

@@ -49,7 +49,7 @@ static void put_insn(struct text *t, const struct vtpu_image *image, unsigned in
 		     unsigned int unit, uint32_t index, uint32_t op_id)
 {
 	const struct vtpu_insn *insn = insn_at(image, unit, index);
-	const struct insn_op *op = insn ? insn_op(insn->opcode) : NULL;
+	const struct vtpu_insn_row *op = insn ? insn_op(insn->opcode) : NULL;
 	const char *name = image && op_id ? vtpu_image_op_name(image, op_id) : NULL;
 
 	put(t, "%s instruction %" PRIu32,
@@ -123,7 +123,7 @@ static void put_bytes(struct text *t, uint64_t start, uint64_t bytes)
 
 /* ---- Fields ---------------------------------------------------------------------- */
 
-static void put_mask(struct text *t, const struct insn_name *names, uint64_t mask)
+static void put_mask(struct text *t, const struct vtpu_insn_word *names, uint64_t mask)
 {
 	const char *comma = "";
 
@@ -135,43 +135,46 @@ static void put_mask(struct text *t, const struct insn_name *names, uint64_t mas
 	}
 }
 
-static void put_value(struct text *t, const struct insn_field *f, uint64_t value)
+static void put_value(struct text *t, const struct vtpu_insn_field *f, uint64_t value)
 {
-	const char *name = f && f->names && f->kind != INSN_FLAGS ? insn_name_of(f->names, value) :
-								    NULL;
+	const char *name =
+		f && f->words && f->kind != VTPU_FIELD_FLAGS ? insn_name_of(f->words, value) : NULL;
 
 	if (name)
 		put(t, "%s", name);
-	else if (f && f->kind == INSN_INT)
+	else if (f && f->kind == VTPU_FIELD_INT)
 		put(t, "%" PRId32, (int32_t)value);
 	else
 		put_number(t, value);
 }
 
-static bool is_name(const struct insn_field *f, const char *name)
+static bool is_name(const struct vtpu_insn_field *f, const char *name)
 {
 	return f && !strcmp(f->name, name);
 }
 
 /* Is this a place or distance in memory, which must be a multiple of the element? */
-static bool is_distance(const struct insn_field *f)
+static bool is_distance(const struct vtpu_insn_field *f)
 {
-	return f && (f->kind == INSN_HEX || f->kind == INSN_ADDR || f->kind == INSN_INT ||
-		     f->kind == INSN_EPI_ARG || is_name(f, "lda") || is_name(f, "ldb") ||
-		     is_name(f, "ldc") || is_name(f, "ldd") || strstr(f->name, "pitch"));
+	return f && (f->kind == VTPU_FIELD_HEX || f->kind == VTPU_FIELD_ADDR ||
+		     f->kind == VTPU_FIELD_INT || f->kind == VTPU_FIELD_EPI_ARG ||
+		     is_name(f, "lda") || is_name(f, "ldb") || is_name(f, "ldc") ||
+		     is_name(f, "ldd") || strstr(f->name, "pitch"));
 }
 
-static void put_limit(struct text *t, const struct insn_field *f, const struct vtpu_load_record *r)
+static void put_limit(struct text *t, const struct vtpu_insn_field *f,
+		      const struct vtpu_load_record *r)
 {
 	uint64_t have = U(r->have), need = U(r->need);
 
-	if (f && f->names == insn_types && need > VTPU_TYPE_F8E5M2) {
+	if (f && f->words == vtpu_insn_types && need > VTPU_TYPE_F8E5M2) {
 		put(t, "it must be one of ");
-		put_mask(t, insn_types, need);
-	} else if (f && f->names == insn_types) {
+		put_mask(t, vtpu_insn_types, need);
+	} else if (f && f->words == vtpu_insn_types) {
 		put(t,
 		    "%s cannot become that; casts are u8 to f32 or bf16, f32 to bf16 and bf16 to f32",
-		    insn_name_of(insn_types, need) ? insn_name_of(insn_types, need) : "the source");
+		    insn_name_of(vtpu_insn_types, need) ? insn_name_of(vtpu_insn_types, need) :
+							  "the source");
 	} else if (is_name(f, "core_mask")) {
 		put(t, "it must be %" PRIu64 ": all cores of the gang run this text, so all meet",
 		    need);
@@ -198,8 +201,8 @@ static void field_record(struct text *t, const struct vtpu_image *image,
 			 const struct vtpu_load_record *r)
 {
 	const struct vtpu_insn *insn = insn_at(image, r->unit, r->index);
-	const struct insn_op *op = insn ? insn_op(insn->opcode) : NULL;
-	const struct insn_field *f;
+	const struct vtpu_insn_row *op = insn ? insn_op(insn->opcode) : NULL;
+	const struct vtpu_insn_field *f;
 	unsigned int element;
 	char name[32];
 
@@ -228,7 +231,7 @@ static void field_record(struct text *t, const struct vtpu_image *image,
 		put(t, ", ");
 		put_bytes(t, r->start, r->bytes);
 		put(t, "; only an operand of the same place and shape may be overwritten");
-	} else if (f && f->kind == INSN_ADDR && r->space == VTPU_SPACE_HBM) {
+	} else if (f && f->kind == VTPU_FIELD_ADDR && r->space == VTPU_SPACE_HBM) {
 		put(t, ": %s points into ", name);
 		put_place(t, image, r);
 		put(t, ", which the program declares for ");
@@ -236,7 +239,7 @@ static void field_record(struct text *t, const struct vtpu_image *image,
 		put(t, ", not for ");
 		put_rights(t, U(r->need));
 		put(t, "; give the base that right or use another");
-	} else if (f && f->kind == INSN_ADDR && image &&
+	} else if (f && f->kind == VTPU_FIELD_ADDR && image &&
 		   VTPU_ADDR_SPACE(insn_get(insn, f, 0)) == VTPU_SPACE_HBM &&
 		   U(r->have) >= image->bases &&
 		   U(r->have) == VTPU_ADDR_BASE(insn_get(insn, f, 0))) {
@@ -393,8 +396,8 @@ static void unsupported_record(struct text *t, const struct vtpu_image *image,
 			       const struct vtpu_load_record *r)
 {
 	const struct vtpu_insn *insn = insn_at(image, r->unit, r->index);
-	const struct insn_op *op = insn ? insn_op(insn->opcode) : NULL;
-	const struct insn_field *f;
+	const struct vtpu_insn_row *op = insn ? insn_op(insn->opcode) : NULL;
+	const struct vtpu_insn_field *f;
 	unsigned int element;
 	char name[32];
 
@@ -403,7 +406,7 @@ static void unsupported_record(struct text *t, const struct vtpu_image *image,
 		const char *comma = "";
 
 		put(t, "the program needs");
-		for (const struct insn_name *cap = insn_caps; cap->name; cap++) {
+		for (const struct vtpu_insn_word *cap = insn_caps; cap->name; cap++) {
 			if (!(r->have & cap->value))
 				continue;
 			put(t, "%s %s", comma, cap->name);
