@@ -38,7 +38,7 @@ main()
 faults()
 {
 	# All is slow there, so what is to happen before the driver looks needs more time.
-	VTPU_BACKSTOP_MS=3000 VTPU_VM_OPTIONS="$options --kernel-log $log-$1.kernel" tests/vm/"$1".sh >"$log-$1.tap" 2>&1
+	VTPU_BACKSTOP_MS=3000 VTPU_FAULTS_SECONDS=1500 VTPU_VM_OPTIONS="$options --kernel-log $log-$1.kernel" tests/vm/"$1".sh >"$log-$1.tap" 2>&1
 	sed 's/^/# /' "$log-$1.tap"
 	if grep -q '^ok ' "$log-$1.tap" && ! grep -q '^not ok ' "$log-$1.tap"; then
 		echo "ok - kselftest $1"

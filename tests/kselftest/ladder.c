@@ -276,6 +276,25 @@ TEST_F_TIMEOUT(ladder, lost_command, 60)
 	goes_on(_metadata, self, resets);
 }
 
+/* The device stops while the driver is being bound: it is not, nobody resets what is half there, and it can be again. */
+TEST_F_TIMEOUT(ladder, fatal_in_probe, 120)
+{
+	static const char *const words[] = { "device stopped: device model fault",
+					     "admin command 0x",
+					     "device does not come up",
+					     PROBE,
+					     HELLO,
+					     NULL };
+
+	self->log_words = words;
+	kst_pci();
+	/* Memory that clients still have is cleared by the next driver, with a job. */
+	ASSERT_EQ(0, kst_driver("unbind"));
+	kst_inject("fatal:job=1");
+	EXPECT_GT(0, kst_driver("bind"));
+	ASSERT_EQ(0, kst_driver("bind"));
+}
+
 /* ---- Beyond the ladder ---- */
 
 /* What each call says on a device that has been given up; none waits. */
