@@ -5,6 +5,8 @@ CFLAGS_tests/unit/avx512_portable.c += -mavx2 -mfma -O2 -Wno-psabi
 $(eval $(call test,tests/unit/test_pool,tests/unit/test_pool.c,libmodel.a))
 $(eval $(call test,tests/unit/test_exec,tests/unit/test_exec.c,libmodel.a))
 $(eval $(call test,tests/unit/test_kernels,tests/unit/test_kernels.c tests/unit/avx512_portable.c,libmodel.a))
+$(eval $(call test,tests/unit/test_vpu,tests/unit/test_vpu.c tests/unit/avx512_portable.c tests/reference/ref_ops.c tests/reference/ref_vpu.c,libmodel.a))
+$(eval $(call test,tests/unit/test_conv,tests/unit/test_conv.c tests/unit/avx512_portable.c,libmodel.a))
 include tests/unit/chip.mk
 include tests/unit/loader.mk
 
@@ -14,5 +16,11 @@ $(eval $(call test,tests/unit/test_reports,tests/unit/test_reports.c,libvtpu.a l
 $(eval $(call test,tests/unit/test_numerics,tests/unit/test_numerics.c,libmodel.a))
 $(eval $(call test,tests/unit/test_ref_bounds,tests/unit/test_ref_bounds.c tests/reference/ref_ops.c,libmodel.a))
 $(eval $(call test,tests/unit/test_ops,tests/unit/test_ops.c,libvtpu.a libmodel.a -ldrm -lnuma))
+
+# libvtpu's data and training layers; threads are watched once more by themselves
+TRAIN_TEST_LIBS := libvtpu.a libmodel.a -ldrm -lnuma -lz -llzma
+$(eval $(call test,tests/unit/test_data,tests/unit/test_data.c,$(TRAIN_TEST_LIBS),asan))
+$(eval $(call test,tests/unit/test_data_threads,tests/unit/test_data.c,$(TRAIN_TEST_LIBS),tsan))
+
 CHECK_HOST_VM += tests/unit/vtpu-asm.sh
 CHECK_DEPS += build/bin/vtpu-asm

@@ -7,6 +7,7 @@
 #define VTPU_VTPU_H
 
 #include <vtpu/core.h>
+#include <vtpu/data.h>
 #include <vtpu/device.h>
 #include <vtpu/graph.h>
 #include <vtpu/ops.h>
