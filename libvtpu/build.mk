@@ -9,7 +9,7 @@ CFLAGS_libvtpu += -fvisibility=hidden $(shell pkg-config --cflags libdrm)
 CFLAGS_libvtpu/src/core/version.c += -DVTPU_BUILD_VERSION='"$(VERSION)"'
 
 $(eval $(call static_library,libvtpu,$(LIBVTPU_SOURCES)))
-$(eval $(call shared_library,libvtpu.so.0,$(LIBVTPU_SOURCES),libmodel.a -ldrm -lnuma -lz -llzma,\
+$(eval $(call shared_library,libvtpu.so.0,$(LIBVTPU_SOURCES),libmodel.a -ldrm -lnuma -lz -llzma -ljson-c,\
 	-Wl$(comma)--version-script=libvtpu/libvtpu.map -Wl$(comma)-z$(comma)relro -Wl$(comma)-z$(comma)now))
 build/lib/libvtpu.so.0: libvtpu/libvtpu.map
 

@@ -17,10 +17,7 @@ $(eval $(call test,tests/unit/test_numerics,tests/unit/test_numerics.c,libmodel.
 $(eval $(call test,tests/unit/test_ref_bounds,tests/unit/test_ref_bounds.c tests/reference/ref_ops.c,libmodel.a))
 $(eval $(call test,tests/unit/test_ops,tests/unit/test_ops.c,libvtpu.a libmodel.a -ldrm -lnuma))
 
-# libvtpu's data and training layers; threads are watched once more by themselves
-TRAIN_TEST_LIBS := libvtpu.a libmodel.a -ldrm -lnuma -lz -llzma
-$(eval $(call test,tests/unit/test_data,tests/unit/test_data.c,$(TRAIN_TEST_LIBS),asan))
-$(eval $(call test,tests/unit/test_data_threads,tests/unit/test_data.c,$(TRAIN_TEST_LIBS),tsan))
+include tests/unit/train.mk
 
 CHECK_HOST_VM += tests/unit/vtpu-asm.sh
 CHECK_DEPS += build/bin/vtpu-asm
