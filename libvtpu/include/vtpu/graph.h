@@ -316,12 +316,16 @@ VTPU_API size_t vtpu_tensor_output(const struct vtpu_tensor *tensor);
 /** Of a parameter or state: the operation that changes it, or NULL. */
 VTPU_API const struct vtpu_node *vtpu_tensor_update(const struct vtpu_tensor *parameter);
 
-/**
- * Names of all operations that graphs can have, in no order.
- * @param list  gets the first @p room of them; constant strings
- * @return how many there are
- */
-VTPU_API size_t vtpu_op_names(const char **list, size_t room);
+/** What there is to know of an operation without a graph. */
+struct vtpu_op_info {
+	const char *name; /**< as vtpu_node_op() gives it; a constant string */
+	uint32_t inputs;  /**< number of inputs */
+	uint32_t outputs; /**< number of results */
+	bool gradient;	  /**< has a gradient rule */
+};
+
+/** Operation @p index of all that graphs can have, in no order; false behind the last. */
+VTPU_API bool vtpu_op_info(size_t index, struct vtpu_op_info *info);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "compile/hooks.h"
 #include "graph/graph.h"
 
 #define OP_MAX_INPUTS  8
@@ -53,8 +54,6 @@ struct gradient {
 	struct vtpu_tensor **dx;       /* for each input: to be set; NULL means zero */
 };
 
-struct lower;
-
 /** struct vtpu_op - an operation */
 struct vtpu_op {
 	const char *name;
@@ -77,11 +76,11 @@ struct vtpu_op {
 	 */
 	void (*gradient)(struct gradient *c);
 
-	/** @lower: makes the node into instructions; the compiler's */
+	/** @lower: makes the node into steps of instructions; NULL: the compiler cannot. See compile/lower.h */
 	bool (*lower)(struct lower *l, const struct vtpu_node *node);
 };
 
-/** OP_REGISTER() - put an operation on the list that vtpu_op_names() reads */
+/** OP_REGISTER() - put an operation on the list that vtpu_op_info() reads */
 #define OP_REGISTER(op) \
 	static const struct vtpu_op *const op##_entry \
 		__attribute__((section("vtpu_ops"), used)) = &(op)

@@ -161,11 +161,17 @@ const struct vtpu_node *vtpu_tensor_update(const struct vtpu_tensor *parameter)
 extern const struct vtpu_op *const __start_vtpu_ops[] __attribute__((visibility("hidden")));
 extern const struct vtpu_op *const __stop_vtpu_ops[] __attribute__((visibility("hidden")));
 
-size_t vtpu_op_names(const char **list, size_t room)
+bool vtpu_op_info(size_t index, struct vtpu_op_info *info)
 {
-	size_t count = (size_t)(__stop_vtpu_ops - __start_vtpu_ops);
+	const struct vtpu_op *op;
 
-	for (size_t i = 0; i < count && i < room; i++)
-		list[i] = __start_vtpu_ops[i]->name;
-	return count;
+	if (index >= (size_t)(__stop_vtpu_ops - __start_vtpu_ops))
+		return false;
+	op = __start_vtpu_ops[index];
+	*info = (struct vtpu_op_info){ .name = op->name, .gradient = op->gradient };
+	while (info->inputs < OP_MAX_INPUTS && op->input[info->inputs])
+		info->inputs++;
+	while (info->outputs < OP_MAX_OUTPUTS && op->output[info->outputs])
+		info->outputs++;
+	return true;
 }
