@@ -158,7 +158,6 @@ static void vtpu_reset_exit(Object *obj, ResetType type)
 
 static bool vtpu_chip_init(VtpuState *s, struct vtpu_chip_config *config, Error **errp)
 {
-	struct vtpu_chip_stats stats;
 	char err[256];
 
 	config->hbm = memory_region_get_ram_ptr(s->hbm);
@@ -167,14 +166,6 @@ static bool vtpu_chip_init(VtpuState *s, struct vtpu_chip_config *config, Error 
 	s->chip = vtpu_chip_create(config, &vtpu_host_ops, s, err, sizeof(err));
 	if (!s->chip) {
 		error_setg(errp, "%s", err);
-		return false;
-	}
-	vtpu_chip_stats(s->chip, &stats);
-	if (config->isa != VTPU_ISA_AUTO && stats.isa != config->isa) {
-		error_setg(errp, "property isa=%s: this host's CPU has only %s",
-			   vtpu_isa_name(config->isa), vtpu_isa_name(stats.isa));
-		vtpu_chip_destroy(s->chip);
-		s->chip = NULL;
 		return false;
 	}
 	return true;

@@ -229,10 +229,8 @@ static bool check(const struct vtpu_chip_config *c, char *err, size_t n)
 	else if (c->vectors == 1 || c->vectors > VTPU_MAX_VECTORS)
 		snprintf(err, n, "vectors=%u: a chip has 2 to %u vectors", c->vectors,
 			 VTPU_MAX_VECTORS);
-	else if (c->isa > VTPU_ISA_AVX512)
-		snprintf(err, n, "isa=%d: no such instruction set", (int)c->isa);
 	else
-		return true;
+		return vtpu_kernels_choose((int)c->isa, err, n);
 	return false;
 }
 

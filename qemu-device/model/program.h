@@ -156,9 +156,16 @@ struct vtpu_run {
 bool vtpu_run_start(struct vtpu_pool *pool, struct vtpu_run *run);
 
 /**
- * vtpu_kernels_select() - host kernels for an instruction set (enum vtpu_isa); falls back to what
- * this CPU has
+ * vtpu_kernels_choose() - host kernels for an instruction set
+ * @isa: enum vtpu_isa; AUTO: what environment variable VTPU_ISA says, else the widest
+ * @err: sentence on refusal
+ * @err_bytes: room
+ *
+ * Return: NULL with @err set when this CPU lacks it, or there is no such instruction set.
  */
+const struct vtpu_kernels *vtpu_kernels_choose(int isa, char *err, size_t err_bytes);
+
+/** vtpu_kernels_select() - likewise, but falls back to what this CPU has */
 const struct vtpu_kernels *vtpu_kernels_select(int isa);
 
 /** vtpu_kernels_isa() - which (enum vtpu_isa) these are */

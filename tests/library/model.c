@@ -104,6 +104,42 @@ static void sharing(void)
 	unsetenv("VTPU_THREADS");
 }
 
+/* An instruction set that is forced is had, or refused; never replaced in silence. */
+static void instruction_sets(void)
+{
+	struct vtpu_device *device = NULL;
+	bool wide = __builtin_cpu_supports("avx512f");
+
+	setenv("VTPU_ISA", "sse", 1);
+	refused(vtpu_open("model:v3,hbm=64M", &device), VTPU_ERROR_INVALID_ARGUMENT,
+		"VTPU_ISA=sse: expected auto, scalar, avx2 or avx512", "an unknown VTPU_ISA");
+	ok_call(vtpu_open("model:v3,hbm=64M,isa=scalar", &device),
+		"which the device's own property overrides");
+	vtpu_close(device);
+	device = NULL;
+	setenv("VTPU_ISA", "avx512", 1);
+	if (wide) {
+		ok_call(vtpu_open("model:v3,hbm=64M", &device),
+			"VTPU_ISA=avx512 on a CPU that has it");
+		vtpu_close(device);
+		device = NULL;
+		ok_call(vtpu_open("model:v3,hbm=64M,isa=avx512", &device), "and isa=avx512");
+	} else {
+		refused(vtpu_open("model:v3,hbm=64M", &device), VTPU_ERROR_INVALID_ARGUMENT,
+			"VTPU_ISA=avx512: this host's CPU has only",
+			"VTPU_ISA=avx512 on a CPU without");
+		refused(vtpu_open("model:v3,hbm=64M,isa=avx512", &device),
+			VTPU_ERROR_INVALID_ARGUMENT, "isa=avx512: this host's CPU has only",
+			"and isa=avx512");
+	}
+	vtpu_close(device);
+	device = NULL;
+	setenv("VTPU_ISA", "auto", 1);
+	ok_call(vtpu_open("model:v3,hbm=64M", &device), "VTPU_ISA=auto");
+	vtpu_close(device);
+	unsetenv("VTPU_ISA");
+}
+
 static void custom(void)
 {
 	struct vtpu_device_info info = VTPU_INIT(info);
@@ -123,5 +159,6 @@ void test_models(void)
 	bad_names();
 	lists();
 	sharing();
+	instruction_sets();
 	custom();
 }
