@@ -364,7 +364,7 @@ int kst_function_reset(void)
 
 int kst_module_load(const char *parameters)
 {
-	const char *path = getenv("KST_MODULE") ?: "build/vtpu.ko";
+	const char *path = getenv("KST_MODULE") ?: "/vtpu-vm/vtpu.ko";
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
 
 	kst_need(fd < 0, path);

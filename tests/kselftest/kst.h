@@ -139,7 +139,7 @@ int kst_function_reset(void);
 
 /* ---- The module ---- */
 
-/** kst_module_load() - load vtpu.ko, whose path is in KST_MODULE (default build/vtpu.ko) */
+/** kst_module_load() - load vtpu.ko, whose path is in KST_MODULE (default: the one that tools/vtpu-vm has loaded) */
 int kst_module_load(const char *parameters);
 /** kst_module_unload() - unload it; waits a moment for what is released behind a close */
 int kst_module_unload(void);

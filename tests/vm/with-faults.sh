@@ -33,7 +33,7 @@ qmp()
 }
 
 # The driver's backstop (timeout_ms) comes long before the device's own watchdog.
-tools/vtpu-vm --hbm 1G --timeout 500 --qmp "$dir/qmp" --file build/vtpu.ko --file "$program" \
+tools/vtpu-vm --hbm 1G --timeout "${VTPU_FAULTS_SECONDS:-500}" --qmp "$dir/qmp" --file "$program" \
 	--module-opts "$module_opts" --device-opts watchdog-ms=60000 "$program" "$@" <&3 |
 	while IFS= read -r line; do
 		case $line in
