@@ -38,7 +38,8 @@ static bool leaf_valid(const struct vtpu_chip *chip, uint64_t pte, uint64_t byte
 
 /* Where the walk for one page ended. */
 struct walk {
-	uint64_t table; /* level 0: the table, to go on in it; else 0 */
+	bool small;	/* in a level-0 table */
+	uint64_t table; /* which one, to go on in it */
 	uint64_t pte, bytes;
 };
 
@@ -54,7 +55,7 @@ static enum vtpu_hw_status walk_down(const struct vtpu_chip *chip, uint64_t root
 		if (!(w->pte & VTPU_PTE_VALID))
 			return VTPU_ST_UNMAPPED;
 		if (w->pte & VTPU_PTE_LEAF) {
-			w->table = 0;
+			w->small = false;
 			w->bytes = VTPU_LARGE_BYTES;
 			return level == 1 && leaf_valid(chip, w->pte, w->bytes) ? VTPU_ST_OK :
 										  VTPU_ST_BAD_PTE;
@@ -63,6 +64,7 @@ static enum vtpu_hw_status walk_down(const struct vtpu_chip *chip, uint64_t root
 			return VTPU_ST_BAD_PTE;
 		table = w->pte & VTPU_PTE_ADDR_MASK;
 	}
+	w->small = true;
 	w->table = table;
 	w->bytes = VTPU_PAGE_BYTES;
 	return VTPU_ST_OK;
@@ -97,9 +99,9 @@ enum vtpu_hw_status vtpu_mmu_extent(const struct vtpu_chip *chip, uint64_t root,
 		bool system, write;
 
 		/* Stay in a level-0 table up to its end. */
-		if (!w.table || !(at % VTPU_LARGE_BYTES))
+		if (!w.small || !(at % VTPU_LARGE_BYTES))
 			st = walk_down(chip, root, at, &reads, &w);
-		if (st == VTPU_ST_OK && w.table)
+		if (st == VTPU_ST_OK && w.small)
 			st = walk_page(chip, at, &reads, &w);
 		if (st != VTPU_ST_OK) {
 			/* The caller meets it when it comes there. */

@@ -362,6 +362,9 @@ static void test_hostile_tables(struct fixture *f)
 	tap_is(with_pte(f, 2, 1, leaf | VTPU_PTE_SYSTEM), VTPU_ST_SYSTEM_MEMORY,
 	       "a leaf made system memory");
 
+	/* Address 0 is as good a place for a table as any; nothing is mapped by this one. */
+	tap_is(with_pte(f, 2, 1, VTPU_PTE_VALID), VTPU_ST_UNMAPPED, "an empty table at address 0");
+
 	memset(page, 0, 4096);
 	page[0] = f->hbm | VTPU_PTE_VALID | VTPU_PTE_LEAF;
 	tap_is(with_pte(f, 2, 1, small | VTPU_PTE_VALID), VTPU_ST_BAD_PTE, "a leaf bit at level 0");
