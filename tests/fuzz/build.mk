@@ -5,3 +5,4 @@ CHECK_HOST_VM += tests/fuzz/asm.sh
 CHECK_DEPS += build/tests/fuzz/fuzz_asm build/bin/vtpu-asm
 include tests/fuzz/chip.mk
 include tests/fuzz/load.mk
+include tests/fuzz/mmu.mk
