@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+/*
+ * test_conv.c - convolutions are the chains of their definition, on every instruction set.
+ *
+ * Random geometries over awkward numbers. The scalar kernels against plain loops
+ * that form each term in the documented order; the others, in any number of
+ * parts, with and without skipping zeros, against the scalar ones.
+ */
+#include <math.h>
+
+#include "conv.h"
+#include "gen_conv.h"
+#include "hand.h"
+#include "insn_table.h"
+#include "tap.h"
+#include "unit.h"
+
+#define CASES 700
+
+extern const struct vtpu_kernels vtpu_kernels_avx512_portable;
+
+static uint8_t *start, *want, *got;
+static struct vtpu_program program = { .width = 1 };
+static struct vtpu_run run = { .program = &program };
+static struct vtpu_scratch scratch;
+
+static const struct {
+	uint8_t opcode;
+	const char *name;
+} kinds[] = {
+	{ VTPU_OP_CONV, "conv" },
+	{ VTPU_OP_CONV_DGRAD, "conv_dgrad" },
+	{ VTPU_OP_CONV_WGRAD, "conv_wgrad" },
+};
+
+static void execute(const struct vtpu_kernels *k, const struct vtpu_insn *insn, uint8_t *vmem,
+		    uint32_t parts, uint32_t first)
+{
+	static uint32_t smem[1024];
+	struct vtpu_op op = { .run = &run, .insn = insn };
+
+	run.kernels = k;
+	run.core[0].vmem = vmem;
+	run.core[0].smem = smem;
+	memcpy(vmem, start, GEN_VMEM);
+	for (uint32_t i = 0; i < parts; i++)
+		vtpu_op_run(&op, (first + i) % parts, parts, &scratch);
+}
+
+/* ---- The definition -------------------------------------------------------- */
+
+static float get(const uint8_t *p, uint32_t col, unsigned int type)
+{
+	uint16_t h;
+	float f;
+
+	if (type == VTPU_TYPE_BF16) {
+		memcpy(&h, p + 2 * col, 2);
+		return vtpu_bf16_to_f32(h);
+	}
+	memcpy(&f, p + 4 * col, 4);
+	return f;
+}
+
+static float conv_chain(const struct vtpu_insn_mxu *x, uint32_t pixel, uint32_t j, float acc)
+{
+	const uint32_t ow = gen_out_w(x), oh = gen_out_h(x), group = j / x->n;
+	const uint32_t image = pixel / ow / oh, p = pixel / ow % oh, q = pixel % ow;
+
+	for (int y = 0; y < x->ker_h; y++) {
+		for (int z = 0; z < x->ker_w; z++) {
+			int h = (int)p * x->stride_h - x->pad_top + y * x->dil_h;
+			int w = (int)q * x->stride_w - x->pad_left + z * x->dil_w;
+
+			if (h < 0 || h >= x->in_h || w < 0 || w >= x->in_w)
+				continue;
+			for (uint32_t c = 0; c < x->k; c++)
+				acc = fmaf(get(start + x->a +
+						       ((image * x->in_h + h) * x->in_w + w) *
+							       x->lda,
+					       group * x->k + c, x->a_type),
+					   get(start + x->b +
+						       ((y * x->ker_w + z) * x->k + c) * x->ldb,
+					       j, x->b_type),
+					   acc);
+		}
+	}
+	return acc;
+}
+
+static float dgrad_chain(const struct vtpu_insn_mxu *x, uint32_t pixel, uint32_t j, float acc)
+{
+	const uint32_t ow = gen_out_w(x), oh = gen_out_h(x), group = j / x->k;
+	const uint32_t image = pixel / x->in_w / x->in_h;
+	const int h = pixel / x->in_w % x->in_h, w = pixel % x->in_w;
+
+	for (uint32_t p = 0; p < oh; p++) {
+		for (uint32_t q = 0; q < ow; q++) {
+			int y = h + x->pad_top - (int)p * x->stride_h;
+			int z = w + x->pad_left - (int)q * x->stride_w;
+
+			if (y < 0 || z < 0 || y % x->dil_h || z % x->dil_w ||
+			    y / x->dil_h >= x->ker_h || z / x->dil_w >= x->ker_w)
+				continue;
+			y /= x->dil_h;
+			z /= x->dil_w;
+			for (uint32_t c = 0; c < x->n; c++)
+				acc = fmaf(get(start + x->a + ((image * oh + p) * ow + q) * x->lda,
+					       group * x->n + c, x->a_type),
+					   get(start + x->b +
+						       ((y * x->ker_w + z) * x->k + j % x->k) *
+							       x->ldb,
+					       group * x->n + c, x->b_type),
+					   acc);
+		}
+	}
+	return acc;
+}
+
+static float wgrad_chain(const struct vtpu_insn_mxu *x, uint32_t row, uint32_t j, float acc)
+{
+	const uint32_t ow = gen_out_w(x), oh = gen_out_h(x), c = row % x->k;
+	const int y = row / x->k / x->ker_w, z = row / x->k % x->ker_w;
+
+	for (uint32_t image = 0; image < x->m; image++) {
+		for (uint32_t p = 0; p < oh; p++) {
+			for (uint32_t q = 0; q < ow; q++) {
+				int h = (int)p * x->stride_h - x->pad_top + y * x->dil_h;
+				int w = (int)q * x->stride_w - x->pad_left + z * x->dil_w;
+
+				if (h < 0 || h >= x->in_h || w < 0 || w >= x->in_w)
+					continue;
+				acc = fmaf(get(start + x->a +
+						       ((image * x->in_h + h) * x->in_w + w) *
+							       x->lda,
+					       j / x->n * x->k + c, x->a_type),
+					   get(start + x->b + ((image * oh + p) * ow + q) * x->ldb,
+					       j, x->b_type),
+					   acc);
+			}
+		}
+	}
+	return acc;
+}
+
+static float canon(float x)
+{
+	return x != x ? vtpu_f32(VTPU_NAN_F32) : x + 0.0f;
+}
+
+/* One value through a kernel of element-wise operations, which test_kernels and test_numerics hold to theirs */
+static float ew(unsigned int op, float a, float b)
+{
+	float x[VTPU_BLOCK_ALIGN] = { a }, y[VTPU_BLOCK_ALIGN] = { b }, d[VTPU_BLOCK_ALIGN] = { 0 };
+
+	vtpu_kernels_scalar.ew(op, d, x, y, 1);
+	return d[0];
+}
+
+/* The epilogue but for MAXPOOL */
+static float epilogue(const struct vtpu_insn_mxu *x, uint32_t row, uint32_t j, float v)
+{
+	const uint32_t *arg = x->epi_arg;
+
+	for (int i = 0; i < 4 && x->epi_op[i]; i++) {
+		switch (x->epi_op[i]) {
+		case VTPU_EPI_BIAS:
+			v += get(start + *arg++, j, VTPU_TYPE_F32);
+			break;
+		case VTPU_EPI_SCALE:
+			v *= get(start + *arg++, j, VTPU_TYPE_F32);
+			break;
+		case VTPU_EPI_RESIDUAL:
+			v += get(start + *arg++ + row * x->ldd, j, x->d_type);
+			break;
+		case VTPU_EPI_SCALE_IMM:
+			v *= vtpu_f32(*arg++);
+			break;
+		case VTPU_EPI_RELU:
+			v = v > 0 || v != v ? v : 0.0f;
+			break;
+		case VTPU_EPI_LEAKY_RELU:
+			v = v > 0 ? v : v * vtpu_f32(*arg);
+			arg++;
+			break;
+		case VTPU_EPI_CLAMP:
+			v = ew(VTPU_EW_MAX, v, vtpu_f32(vtpu_f32_flush(arg[0])));
+			v = ew(VTPU_EW_MIN, v, vtpu_f32(vtpu_f32_flush(arg[1])));
+			arg += 2;
+			break;
+		case VTPU_EPI_SIGMOID:
+			v = ew(VTPU_EW_SIGMOID, v, v);
+			break;
+		case VTPU_EPI_TANH:
+			v = ew(VTPU_EW_TANH, v, v);
+			break;
+		case VTPU_EPI_GELU:
+			v = ew(VTPU_EW_GELU, v, v);
+			break;
+		case VTPU_EPI_SILU:
+			v = ew(VTPU_EW_SILU, v, v);
+			break;
+		}
+	}
+	return v;
+}
+
+static float value(const struct vtpu_insn *insn, uint32_t row, uint32_t j)
+{
+	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
+	float acc = x->mode & VTPU_MXU_ACCUMULATE ?
+			    get(start + x->c + row * x->ldc, j, VTPU_TYPE_F32) :
+			    0.0f;
+
+	switch (insn->opcode) {
+	case VTPU_OP_CONV:
+		acc = conv_chain(x, row, j, acc);
+		break;
+	case VTPU_OP_CONV_DGRAD:
+		acc = dgrad_chain(x, row, j, acc);
+		break;
+	default:
+		acc = wgrad_chain(x, row, j, acc);
+	}
+	return epilogue(x, row, j, canon(acc));
+}
+
+static bool right(const struct vtpu_insn_mxu *x, uint32_t row, uint32_t j, float v)
+{
+	const uint8_t *d = want + x->d + row * x->ldd;
+	uint16_t half;
+
+	v = canon(v);
+	if (x->d_type == VTPU_TYPE_F32)
+		return !memcmp(d + 4 * j, &v, 4);
+	half = vtpu_bf16_from_f32(v);
+	return !memcmp(d + 2 * j, &half, 2);
+}
+
+/* Places of the maximum too */
+static uint32_t check_pooled(const struct vtpu_insn *insn, const struct vtpu_insn_maxpool *pool,
+			     uint32_t *outputs)
+{
+	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
+	const uint32_t oh = gen_out_h(x), ow = gen_out_w(x), h = oh / pool->h, w = ow / pool->w;
+	uint32_t wrong = 0;
+
+	for (uint32_t i = 0; i < x->m * h * w; i++) {
+		uint32_t image = i / w / h, p = i / w % h * pool->h, q = i % w * pool->w;
+
+		for (uint32_t j = 0; j < x->n * x->g; j++, ++*outputs) {
+			uint32_t place = 0;
+			float most = 0;
+
+			for (uint32_t t = 0; t < pool->h * pool->w; t++) {
+				float v =
+					value(insn,
+					      (image * oh + p + t / pool->w) * ow + q + t % pool->w,
+					      j);
+
+				if (t && !(v > most) && v == v)
+					continue;
+				most = v;
+				place = t;
+			}
+			if (pool->relu && !(most > 0))
+				place = pool->h * pool->w;
+			wrong += !right(x, i, j, most) ||
+				 want[pool->index + i * x->n * x->g + j] != place;
+		}
+	}
+	return wrong;
+}
+
+static uint32_t check_all(const struct vtpu_insn *insn, uint32_t *outputs)
+{
+	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
+	const struct vtpu_insn_maxpool pool = vtpu_insn_maxpool(x);
+	uint32_t wrong = 0, rows, cols = x->n * x->g;
+
+	if (pool.on)
+		return check_pooled(insn, &pool, outputs);
+	switch (insn->opcode) {
+	case VTPU_OP_CONV:
+		rows = x->m * gen_out_h(x) * gen_out_w(x);
+		break;
+	case VTPU_OP_CONV_DGRAD:
+		rows = x->m * x->in_h * x->in_w;
+		cols = x->k * x->g;
+		break;
+	default:
+		rows = x->ker_h * x->ker_w * x->k;
+	}
+	for (uint32_t i = 0; i < rows; i++) {
+		for (uint32_t j = 0; j < cols; j++, ++*outputs)
+			wrong += !right(x, i, j, value(insn, i, j));
+	}
+	return wrong;
+}
+
+static void definition(uint8_t opcode, const char *name)
+{
+	uint32_t outputs = 0, bad = 0;
+
+	for (uint64_t seed = 0; seed < CASES; seed++) {
+		struct gen g = { .tame = seed % 3 == 0 };
+		struct vtpu_insn insn;
+		unsigned int fp;
+		uint32_t wrong;
+
+		gen_conv(&g, seed, start, &insn, opcode);
+		execute(&vtpu_kernels_scalar, &insn, want, 1, 0);
+		fp = vtpu_fp_enter();
+		wrong = check_all(&insn, &outputs);
+		vtpu_fp_leave(fp);
+		if (wrong && bad++ < 3)
+			printf("# %s, case %" PRIu64 ": %u results differ\n", name, seed, wrong);
+	}
+	tap_ok(!bad, "%s, scalar: each of %u results is the chain of its definition", name,
+	       outputs);
+}
+
+/* ---- Instruction sets, parts, zeros ----------------------------------------- */
+
+static void compare(const char *isa, const struct vtpu_kernels *k, uint8_t opcode, const char *name)
+{
+	uint32_t bad = 0, parted = 0;
+
+	for (uint64_t seed = 0; seed < CASES; seed++) {
+		struct gen g = { .tame = seed % 3 == 0 };
+		struct vtpu_insn insn;
+		uint32_t parts;
+
+		gen_conv(&g, seed, start, &insn, opcode);
+		run.dense = true;
+		execute(&vtpu_kernels_scalar, &insn, want, 1, 0);
+		run.dense = seed & 1;
+		parts = gen_below(&g, 2) ? 1 : 1 + gen_below(&g, 20);
+		parted += parts > 1;
+		execute(k, &insn, got, parts, gen_below(&g, parts));
+		run.dense = false;
+		if (memcmp(want, got, GEN_VMEM) && bad++ < 3) {
+			uint32_t at = 0;
+
+			while (want[at] == got[at])
+				at++;
+			printf("# %s, %s, case %" PRIu64
+			       ", %u parts: VMEM byte %#x is %#x, not %#x\n",
+			       isa, name, seed, parts, at, got[at], want[at]);
+		}
+	}
+	tap_ok(!bad, "%s, %s: %u cases, %u of them in parts, half of them dense: bits of scalar",
+	       name, isa, CASES, parted);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name;
+		const struct vtpu_kernels *k;
+		int isa;
+	} sets[] = {
+		{ "scalar", &vtpu_kernels_scalar, VTPU_ISA_SCALAR },
+		{ "avx2", &vtpu_kernels_avx2, VTPU_ISA_AVX2 },
+		{ "avx512, portable intrinsics", &vtpu_kernels_avx512_portable, VTPU_ISA_AVX2 },
+		{ "avx512", &vtpu_kernels_avx512, VTPU_ISA_AVX512 },
+	};
+
+	start = hand_alloc(GEN_VMEM + 64);
+	want = hand_alloc(GEN_VMEM + 64);
+	got = hand_alloc(GEN_VMEM + 64);
+	if (!vtpu_scratch_init(&scratch))
+		return 1;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		definition(kinds[i].opcode, kinds[i].name);
+	for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) {
+		if (vtpu_kernels_select(sets[s].isa)->isa != sets[s].isa) {
+			tap_ok(true, "%s # SKIP this CPU has it not", sets[s].name);
+			continue;
+		}
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			compare(sets[s].name, sets[s].k, kinds[i].opcode, kinds[i].name);
+	}
+	vtpu_scratch_free(&scratch);
+	free(start);
+	free(want);
+	free(got);
+	return tap_done();
+}
