@@ -23,7 +23,7 @@ kselftests: $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES) ## The kernel's 
 
 CHECK_DEPS += $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES)
 CHECK_VM += tests/kselftest/run.sh
-TIMEOUT_tests/kselftest/run.sh := 600
+TIMEOUT_tests/kselftest/run.sh := 900
 CHECK_HOST_VM += tests/vm/recovery.sh tests/vm/ladder.sh
 TIMEOUT_tests/vm/recovery.sh := 300
 TIMEOUT_tests/vm/ladder.sh := 600
