@@ -266,7 +266,7 @@ struct vtpu_chip *vtpu_chip_create(const struct vtpu_chip_config *config,
 	chip->pool = config->pool;
 	chip->hbm = config->hbm;
 	chip->hbm_bytes = config->hbm_bytes;
-	chip->caps = VTPU_CAP_F32 | VTPU_CAP_BF16;
+	chip->caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV | VTPU_CAP_ICI;
 	chip->serial = config->serial;
 	chip->all_cores = geometry.cores < 64 ? (1ULL << geometry.cores) - 1 : ~0ULL;
 	chip->watchdog_ns =

@@ -25,11 +25,14 @@ struct vtpu_clock {
 	uint32_t *known;
 };
 
-/** vtpu_clock_before() - has instruction @index of @unit on the same core surely acted before that at @place? */
-static inline bool vtpu_clock_before(const struct vtpu_clock *clock, uint32_t unit, uint32_t index,
-				     uint32_t place)
+/**
+ * vtpu_clock_before() - has instruction @index of @unit on the core @ahead further on surely acted
+ * before that at @place?
+ */
+static inline bool vtpu_clock_before(const struct vtpu_clock *clock, uint32_t ahead, uint32_t unit,
+				     uint32_t index, uint32_t place)
 {
-	return clock->known[(size_t)place * clock->cores * VTPU_UNITS + unit] > index;
+	return clock->known[((size_t)place * clock->cores + ahead) * VTPU_UNITS + unit] > index;
 }
 
 /**

@@ -18,7 +18,7 @@
 
 /** struct vtpu_cost - one instruction's time and work */
 struct vtpu_cost {
-	/** @issue: cycles until the unit can take its next instruction, when that is not @busy (DMA), else 0 */
+	/** @issue: cycles until the unit can take its next instruction, when that is not @busy (DMA, ICI), else 0 */
 	uint64_t issue;
 	/** @busy: cycles that the unit works; for @hbm, cycles of the core's share of HBM */
 	uint64_t busy;
@@ -32,6 +32,15 @@ struct vtpu_cost {
 	uint64_t hbm_bytes;
 	/** @hbm: @busy is time of the HBM share, granted one transfer after the other */
 	bool hbm;
+	/** @link: @busy is time of an ICI link, granted likewise: enum vtpu_cost_link */
+	uint8_t link;
+};
+
+/** enum vtpu_cost_link - the ring of a gang's cores has a link each way */
+enum vtpu_cost_link {
+	VTPU_COST_UP = 1, /* to higher core ids */
+	VTPU_COST_DOWN = 2,
+	VTPU_COST_LINKS = 2,
 };
 
 /* A vector instruction's pipeline start; ours. */
@@ -173,7 +182,42 @@ static inline struct vtpu_cost vtpu_cost_dma(const struct vtpu_hw_geometry *g,
 	return cost;
 }
 
+/* ---- ICI ----------------------------------------------------------------- */
+
+/** vtpu_cost_hops() - links between a core and the one @core further on, the shorter way round the ring */
+static inline uint32_t vtpu_cost_hops(uint32_t core, uint32_t width)
+{
+	return core <= width - core ? core : width - core;
+}
+
+/**
+ * vtpu_cost_send() - SEND
+ *
+ * All cores run the text, so while one sends over several links, each of these
+ * carries as many others' bytes for it as it carries its own for others.
+ */
+static inline struct vtpu_cost vtpu_cost_send(const struct vtpu_hw_geometry *g,
+					      const struct vtpu_insn *insn, uint32_t width)
+{
+	const struct vtpu_insn_dma *dma = &insn->payload.dma;
+	const uint32_t hops = vtpu_cost_hops(dma->core % width, width);
+	const uint64_t bytes = vtpu_cost_side(dma, true).bytes;
+	struct vtpu_cost cost = { .issue = g->dma_setup };
+
+	if (!hops) {
+		cost.busy = vtpu_cost_div(bytes, 4ULL * g->lanes * g->sublanes);
+		cost.latency = VTPU_COST_START;
+		return cost;
+	}
+	cost.busy = vtpu_cost_div(vtpu_cost_mul(vtpu_cost_mul(bytes, hops), 65536), g->ici_q16);
+	cost.latency = (uint64_t)hops * g->ici_hop;
+	cost.link = dma->core == hops ? VTPU_COST_UP : VTPU_COST_DOWN;
+	return cost;
+}
+
 /* ---- MXU ----------------------------------------------------------------- */
+
+#include "cost_conv.h"
 
 /** vtpu_cost_passes() - passes of the array that a product of these types takes */
 static inline uint32_t vtpu_cost_passes(const struct vtpu_hw_geometry *g,
@@ -225,142 +269,36 @@ static inline uint64_t vtpu_cost_matmul(const struct vtpu_hw_geometry *g, uint64
 			     vtpu_cost_max(stream, weights));
 }
 
-/** vtpu_cost_mxu() - MATMUL with its epilogue */
+/** vtpu_cost_mxu() - MATMUL and convolutions with their epilogue */
 static inline struct vtpu_cost vtpu_cost_mxu(const struct vtpu_hw_geometry *g,
 					     const struct vtpu_insn *insn)
 {
 	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
+	struct vtpu_cost_conv c = { .m = x->m, .n = x->n, .k = x->k };
 	uint32_t weight = x->d_type == VTPU_TYPE_BF16;
-	uint64_t stream, epilogue;
+	uint64_t stream, epilogue, columns = x->n;
 
+	c.macs = vtpu_cost_mul(vtpu_cost_mul(x->m, x->n), vtpu_cost_mul(x->k, x->g));
+	if (insn->opcode != VTPU_OP_MATMUL) {
+		c = vtpu_cost_conv_shape(insn);
+		columns = c.n * x->g;
+	}
 	for (unsigned int i = 0; i < 4 && x->epi_op[i]; i++)
 		weight += vtpu_cost_epilogue_weight(x->epi_op[i]);
-	stream = vtpu_cost_matmul(g, x->m, x->n, x->k, x->g, vtpu_cost_passes(g, x),
+	stream = vtpu_cost_matmul(g, c.m, c.n, c.k, x->g, vtpu_cost_passes(g, x),
 				  x->mode & VTPU_MXU_SPLIT_M);
 	/* The vector slots work on results as they leave the array; only what takes longer shows. */
 	epilogue =
-		vtpu_cost_div(vtpu_cost_mul(vtpu_cost_vregs(g, x->m, x->n), weight), g->valu_slots);
+		vtpu_cost_div(vtpu_cost_mul(vtpu_cost_vregs(g, c.m, columns), weight), g->valu_slots);
 	return (struct vtpu_cost){
 		.busy = vtpu_cost_max(stream, epilogue),
 		.fill = vtpu_cost_div((uint64_t)g->mxu_dim * 256, g->mxu_rows_q8),
 		.latency = 2ULL * g->mxu_dim - 2 + g->sublanes,
-		.macs = vtpu_cost_mul(vtpu_cost_mul(x->m, x->n), vtpu_cost_mul(x->k, x->g)),
+		.macs = c.macs,
 	};
 }
 
-/* ---- VPU and XLU ---------------------------------------------------------- */
-
-/** vtpu_cost_ew_weight() - vector operations of a micro-op for each register */
-static inline uint32_t vtpu_cost_ew_weight(uint32_t op)
-{
-	switch (op) {
-	case VTPU_EW_FMA:
-		return 2;
-	case VTPU_EW_DIV:
-	case VTPU_EW_SQRT:
-	case VTPU_EW_RSQRT:
-	case VTPU_EW_RCP:
-		return 4;
-	case VTPU_EW_EXP:
-	case VTPU_EW_LOG:
-	case VTPU_EW_TANH:
-		return 8;
-	case VTPU_EW_SIGMOID:
-		return 10;
-	case VTPU_EW_SILU:
-		return 11;
-	case VTPU_EW_GELU:
-	case VTPU_EW_ERF:
-		return 14;
-	case VTPU_EW_POW:
-		return 16;
-	case VTPU_EW_RNG:
-		return 20;
-	case VTPU_EW_SIN:
-	case VTPU_EW_COS:
-		return 30;
-	default:
-		return 1;
-	}
-}
-
-/**
- * vtpu_cost_vector() - cycles of a pass over registers
- * @vregs: registers
- * @ops: vector operations for each
- * @load: bytes loaded for each element
- * @store: bytes stored for each element
- *
- * One f32 register is loaded and one stored a cycle, beside the vector slots.
- */
-static inline uint64_t vtpu_cost_vector(const struct vtpu_hw_geometry *g, uint64_t vregs,
-					uint64_t ops, uint64_t load, uint64_t store)
-{
-	uint64_t slots = g->valu_slots;
-	uint64_t most = vtpu_cost_max(4 * ops, slots * vtpu_cost_max(load, store));
-
-	return vtpu_cost_div(vtpu_cost_mul(vregs, most), 4 * slots);
-}
-
-/** vtpu_cost_ew() - EW */
-static inline struct vtpu_cost vtpu_cost_ew(const struct vtpu_hw_geometry *g,
-					    const struct vtpu_insn *insn)
-{
-	const struct vtpu_insn_ew *x = &insn->payload.ew;
-	uint64_t ops = 0, load = 0, store = 0;
-
-	for (unsigned int i = 0; i < x->nops && i < 8; i++)
-		ops += vtpu_cost_ew_weight(x->op[i].op);
-	for (unsigned int i = 0; i < x->nin && i < 4; i++) {
-		/* Rows and scalars stay in registers; a column is spread over the lanes by one operation. */
-		if (x->in_bcast[i] == VTPU_BCAST_FULL)
-			load += vtpu_cost_type_bytes(x->in_type[i]);
-		ops += (x->in_type[i] != VTPU_TYPE_F32) + (x->in_bcast[i] == VTPU_BCAST_COL);
-	}
-	for (unsigned int i = 0; i < x->nout && i < 2; i++) {
-		store += vtpu_cost_type_bytes(x->out_type[i]);
-		ops += x->out_type[i] != VTPU_TYPE_F32;
-	}
-	return (struct vtpu_cost){
-		.busy = vtpu_cost_add(vtpu_cost_vector(g, vtpu_cost_vregs(g, x->rows, x->cols), ops,
-						       load, store),
-				      VTPU_COST_START),
-	};
-}
-
-/** vtpu_cost_rows() - REDUCE, SOFTMAX and TRANSPOSE */
-static inline struct vtpu_cost vtpu_cost_rows(const struct vtpu_hw_geometry *g,
-					      const struct vtpu_insn *insn)
-{
-	const struct vtpu_insn_rows *x = &insn->payload.rows;
-	uint64_t vregs = vtpu_cost_vregs(g, x->rows, x->cols);
-	uint64_t groups = vtpu_cost_div(x->rows, g->sublanes),
-		 columns = vtpu_cost_div(x->cols, g->lanes);
-	uint64_t casts = x->in_type != VTPU_TYPE_F32, load = vtpu_cost_type_bytes(x->in_type);
-	struct vtpu_cost cost = { 0 };
-
-	switch (insn->opcode) {
-	case VTPU_OP_TRANSPOSE:
-		cost.busy = vtpu_cost_mul(vregs, VTPU_COST_XLU);
-		return cost;
-	case VTPU_OP_SOFTMAX:
-		/* scale, maximum, subtract, exponential, sum, multiply; two reductions over lanes */
-		casts += x->out_type != VTPU_TYPE_F32;
-		cost.busy = vtpu_cost_vector(g, vregs, 5 + vtpu_cost_ew_weight(VTPU_EW_EXP) + casts,
-					     load, vtpu_cost_type_bytes(x->out_type));
-		cost.busy = vtpu_cost_add(cost.busy, vtpu_cost_mul(groups, 2 * VTPU_COST_XLU));
-		break;
-	default:
-		casts += x->op == VTPU_REDUCE_SUMSQ;
-		cost.busy = vtpu_cost_vector(g, vregs, 1 + casts, load, 0);
-		cost.busy = vtpu_cost_add(cost.busy,
-					  x->axis ? vtpu_cost_mul(groups, VTPU_COST_XLU) :
-						    vtpu_cost_mul(columns, VTPU_COST_SUBLANES));
-		break;
-	}
-	cost.busy = vtpu_cost_add(cost.busy, VTPU_COST_START);
-	return cost;
-}
+#include "cost_vpu.h"
 
 /* ---- Any instruction ------------------------------------------------------ */
 
@@ -384,9 +322,11 @@ static inline struct vtpu_cost vtpu_cost_insn(const struct vtpu_hw_geometry *g,
 	case VTPU_UNIT_MXU:
 		return vtpu_cost_mxu(g, insn);
 	case VTPU_UNIT_VPU:
-		return insn->opcode == VTPU_OP_EW ? vtpu_cost_ew(g, insn) : vtpu_cost_rows(g, insn);
+		return vtpu_cost_vpu(g, insn);
 	case VTPU_UNIT_XLU:
 		return vtpu_cost_rows(g, insn);
+	case VTPU_UNIT_ICI:
+		return vtpu_cost_send(g, insn, width);
 	default:
 		return (struct vtpu_cost){
 			.busy = 1,

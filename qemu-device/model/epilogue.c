@@ -15,10 +15,11 @@ enum {
 	IMM = 4
 };
 
-void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struct vtpu_scratch *s)
+void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struct vtpu_scratch *s,
+			uint32_t n)
 {
 	const struct vtpu_insn_mxu *x = &op->insn->payload.mxu;
-	size_t cols = x->n < VTPU_BLOCK ? x->n : VTPU_BLOCK;
+	size_t cols = n < VTPU_BLOCK ? n : VTPU_BLOCK;
 	unsigned int slot = 0;
 
 	*e = (struct vtpu_epilogue){ .op = op, .s = s };
@@ -29,6 +30,8 @@ void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struc
 		e->step[e->ops].op = code;
 		e->step[e->ops].slot = slot;
 		kind = vtpu_insn_epilogue(code)->args;
+		if (code == VTPU_EPI_MAXPOOL)
+			break; /* the convolution's own */
 		if (*kind == 'v') {
 			e->step[e->ops].operand = vtpu_op_vmem(op, x->epi_arg[slot]);
 			e->reads_result |= code == VTPU_EPI_RESIDUAL;
@@ -95,6 +98,20 @@ static void step(const struct vtpu_epilogue *e, unsigned int i, uint32_t row, ui
 	case VTPU_EPI_SILU:
 		k->ew(VTPU_EW_SILU, value, value, value, cols);
 		break;
+	}
+}
+
+void vtpu_epilogue_values(const struct vtpu_epilogue *e, float *acc, size_t pitch, size_t rows,
+			  uint32_t col, uint32_t cols)
+{
+	const struct vtpu_kernels *k = e->op->run->kernels;
+	float *value = vtpu_reg(e->s, VALUE);
+
+	for (; rows && e->ops; rows--, acc += pitch) {
+		k->widen(value, acc, cols, VTPU_TYPE_F32);
+		for (unsigned int i = 0; i < e->ops; i++)
+			step(e, i, 0, col, cols);
+		memcpy(acc, value, cols * sizeof(float));
 	}
 }
 

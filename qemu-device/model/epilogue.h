@@ -21,8 +21,14 @@ struct vtpu_epilogue {
 	bool reads_result;
 };
 
-/** vtpu_epilogue_init() - find the operands; uses working blocks of @s from then on */
-void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struct vtpu_scratch *s);
+/**
+ * vtpu_epilogue_init() - find the operands; uses working blocks of @s from then on
+ * @n: columns of the result
+ *
+ * A MAXPOOL ends the list: it is the convolution's own.
+ */
+void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struct vtpu_scratch *s,
+			uint32_t n);
 
 /**
  * vtpu_epilogue_run() - from accumulators to results
@@ -32,5 +38,9 @@ void vtpu_epilogue_init(struct vtpu_epilogue *e, const struct vtpu_op *op, struc
  */
 void vtpu_epilogue_run(const struct vtpu_epilogue *e, const float *acc, size_t pitch, uint32_t row,
 		       uint32_t rows, uint32_t col, uint32_t cols);
+
+/** vtpu_epilogue_values() - the same, but f32 back into the accumulators; there is no residual */
+void vtpu_epilogue_values(const struct vtpu_epilogue *e, float *acc, size_t pitch, size_t rows,
+			  uint32_t col, uint32_t cols);
 
 #endif /* VTPU_EPILOGUE_H */

@@ -85,17 +85,21 @@ static bool claim_part(struct vtpu_exec *x, struct vtpu_open *o, uint32_t *part,
 
 /* ---- Nodes --------------------------------------------------------------- */
 
-void vtpu_exec_fault(struct vtpu_exec *x, uint32_t node, enum vtpu_hw_status status)
+/* The first in semantic order counts: the other parts of a faulty instance still run. */
+void vtpu_exec_fault(struct vtpu_exec *x, uint32_t node, uint32_t part, enum vtpu_hw_status status,
+		     uint64_t addr)
 {
 	const struct vtpu_instance *i = &x->run->program->instance[node];
 
 	pthread_mutex_lock(&x->fault_lock);
-	if (node < atomic_load(&x->fault_at)) {
+	if (node < atomic_load(&x->fault_at) ||
+	    (node == atomic_load(&x->fault_at) && part < x->fault_part)) {
 		atomic_store(&x->fault_at, node);
+		x->fault_part = part;
 		x->run->status = status;
 		x->run->op_id = x->run->program->text[i->unit][i->index].op_id;
 		x->run->where = VTPU_WHERE(i->unit, i->core, 0);
-		x->run->fault_addr = 0;
+		x->run->fault_addr = addr;
 	}
 	pthread_mutex_unlock(&x->fault_lock);
 }
@@ -128,17 +132,18 @@ static uint32_t end_node(struct vtpu_exec *x, uint32_t node)
 static bool run_part(struct vtpu_exec *x, struct vtpu_worker *worker, uint32_t node, uint32_t part,
 		     uint32_t parts)
 {
+	struct vtpu_scratch *s = vtpu_worker_scratch(worker);
 	enum vtpu_hw_status status;
 	struct vtpu_op op;
 
 	if (node > atomic_load_explicit(&x->fault_at, memory_order_relaxed))
 		return true;
 	vtpu_op_init(&op, x->run, node);
-	status = vtpu_op_run(&op, part, parts, vtpu_worker_scratch(worker));
+	status = vtpu_op_run(&op, part, parts, s);
 	if (vtpu_exec_cancelled(x))
 		return false;
 	if (status != VTPU_ST_OK)
-		vtpu_exec_fault(x, node, status);
+		vtpu_exec_fault(x, node, part, status, s->fault_addr);
 	return true;
 }
 

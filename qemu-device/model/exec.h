@@ -43,8 +43,9 @@ struct vtpu_exec {
 	/* Reference: */
 	uint32_t next;
 
-	/* Lowest instance that faulted; later ones do not start. */
+	/* Lowest instance that faulted; later ones do not start. And its lowest such part. */
 	_Atomic uint32_t fault_at;
+	uint32_t fault_part;
 	pthread_mutex_t fault_lock;
 };
 
@@ -57,8 +58,9 @@ enum vtpu_exec_phase {
 /** vtpu_exec_setup() - scalars into SMEM; done by the first worker */
 void vtpu_exec_setup(struct vtpu_exec *x);
 
-/** vtpu_exec_fault() - instance @node ended with @status */
-void vtpu_exec_fault(struct vtpu_exec *x, uint32_t node, enum vtpu_hw_status status);
+/** vtpu_exec_fault() - part @part of instance @node ended with @status at @addr */
+void vtpu_exec_fault(struct vtpu_exec *x, uint32_t node, uint32_t part, enum vtpu_hw_status status,
+		     uint64_t addr);
 
 /** vtpu_exec_cancelled() - whether the run is to end now */
 static inline bool vtpu_exec_cancelled(const struct vtpu_exec *x)

@@ -5,14 +5,17 @@
  * Instructions are taken in the order in which they act. Each memory is cut
  * into segments that list the accesses a later one may have to wait for; whether
  * two of them really meet is decided on their boxes. A write without holes
- * replaces what it covers. So that a hostile program cannot make lists long,
- * segments many or edges more than a few for each access, an access that meets
- * too much first has all of it folded into two joins, one for writes and one for
- * reads: later accesses then wait for a little more than they must.
+ * replaces what it covers. An access that meets too much first has all of it
+ * folded (fold.c).
+ *
+ * One core is looked at for all, as nobody else touches its memories. VMEM that
+ * sends reach is the exception: far.c looks at that on each core.
  */
 #include <stdlib.h>
 
+#include "far.h"
 #include "hazard_impl.h"
+#include "send.h"
 
 /* An access with more predecessors, or that meets more segments or longer lists, has them folded. */
 #define MOST_PREDS    8
@@ -25,190 +28,6 @@
 #define RACE_STEPS_PER_INSN 16
 
 #define POLL 256
-
-/* ---- Growing ------------------------------------------------------------------- */
-
-static bool add_edge(struct vtpu_finder *f, uint32_t from, uint32_t to)
-{
-	struct vtpu_hazards *out = f->out;
-
-	if (out->edges == out->room) {
-		size_t room = out->room + out->room / 2 + 1024;
-		struct vtpu_edge *grown = realloc(out->edge, room * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		out->edge = grown;
-		out->room = room;
-	}
-	out->edge[out->edges++] = (struct vtpu_edge){ from, to };
-	return true;
-}
-
-static bool add_found(struct vtpu_finder *f, uint32_t access)
-{
-	if (f->nfound == f->found_room) {
-		uint32_t room = f->found_room ? 2 * f->found_room : 256;
-		uint32_t *grown = realloc(f->found, room * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		f->found = grown;
-		f->found_room = room;
-	}
-	f->found[f->nfound++] = access;
-	return true;
-}
-
-/* A join without members. Return: its number, or UINT32_MAX without memory. */
-static uint32_t new_join(struct vtpu_finder *f)
-{
-	uint32_t node = f->sim->n + f->out->joins;
-
-	if (f->out->joins == f->join_room) {
-		uint32_t room = f->join_room ? 2 * f->join_room : 64;
-		struct vtpu_join *grown = realloc(f->join, room * sizeof(*grown));
-
-		if (!grown)
-			return UINT32_MAX;
-		f->join = grown;
-		f->join_room = room;
-	}
-	if (node == f->mark_room) {
-		uint32_t room = f->mark_room + f->mark_room / 2 + 64;
-		struct vtpu_mark *grown = realloc(f->mark, room * sizeof(*grown));
-
-		if (!grown)
-			return UINT32_MAX;
-		memset(grown + f->mark_room, 0, (room - f->mark_room) * sizeof(*grown));
-		f->mark = grown;
-		f->mark_room = room;
-	}
-	memset(&f->join[f->out->joins], 0, sizeof(*f->join));
-	f->join[f->out->joins].first = f->out->edges;
-	return f->out->joins++;
-}
-
-/* ---- Folding -------------------------------------------------------------------- */
-
-static bool add_member(struct vtpu_finder *f, uint32_t join, const struct vtpu_access *access)
-{
-	struct vtpu_join *j = &f->join[join];
-	const uint32_t n = f->sim->n;
-
-	if (f->mark[access->node].member == f->serial)
-		return true;
-	f->mark[access->node].member = f->serial;
-	if (!add_edge(f, access->node, n + join))
-		return false;
-	j->members++;
-	if (access->join) {
-		const struct vtpu_join *below = &f->join[access->node - n];
-
-		for (uint32_t unit = 0; unit < VTPU_UNITS; unit++)
-			if (below->most[unit] > j->most[unit])
-				j->most[unit] = below->most[unit];
-	} else {
-		uint32_t number = f->sim->order[access->node], unit = vtpu_sim_unit(f->sim, number);
-		uint32_t index = number - f->sim->first[unit];
-
-		if (index >= j->most[unit])
-			j->most[unit] = index + 1;
-	}
-	return true;
-}
-
-/* One list entry for all found accesses: the access itself when there is one, else a join. */
-static bool fold_found(struct vtpu_finder *f, const struct vtpu_box *range, uint32_t *list)
-{
-	uint32_t join, access;
-
-	if (!f->nfound)
-		return true;
-	if (f->nfound == 1)
-		return vtpu_list_add(&f->lists, list, f->found[0]);
-	join = new_join(f);
-	if (join == UINT32_MAX)
-		return false;
-	f->serial++;
-	for (uint32_t i = 0; i < f->nfound; i++)
-		if (!add_member(f, join, &f->lists.access[f->found[i]]))
-			return false;
-	access = vtpu_access_new(&f->lists, range, f->sim->n + join);
-	if (!access)
-		return false;
-	f->lists.access[access].join = true;
-	return vtpu_list_add(&f->lists, list, access);
-}
-
-/*
- * Gather the accesses of one kind of list in the segments of a range, each
- * once. Those of the current instruction stay apart: it will wait for the fold.
- */
-static bool gather(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *range,
-		   bool writers, bool *full)
-{
-	struct vtpu_cursor c = vtpu_memory_find(m, range->start);
-
-	f->nfound = f->nown = 0;
-	f->serial++;
-	*full = true;
-	do {
-		const struct vtpu_segment *s = vtpu_memory_at(m, c);
-
-		if (s->start >= range->end)
-			break;
-		*full = *full && s->full;
-		for (uint32_t i = writers ? s->writers : s->readers; i; i = f->lists.cell[i].next) {
-			struct vtpu_access *a = &f->lists.access[f->lists.cell[i].access];
-
-			if (a->seen == f->serial)
-				continue;
-			a->seen = f->serial;
-			if (a->node == f->place)
-				f->own[f->nown++] = f->lists.cell[i].access;
-			else if (!add_found(f, f->lists.cell[i].access))
-				return false;
-		}
-	} while (vtpu_memory_next(m, &c));
-	return true;
-}
-
-/* The list that takes the place of all writers', or readers', in a range. */
-static bool fold_lists(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *range,
-		       bool writers, bool *full, uint32_t *list, uint16_t *n)
-{
-	*list = 0;
-	if (!gather(f, m, range, writers, full) || !fold_found(f, range, list))
-		return false;
-	for (uint32_t i = 0; i < f->nown; i++)
-		if (!vtpu_list_add(&f->lists, list, f->own[i]))
-			return false;
-	*n = (uint16_t)((f->nfound != 0) + f->nown);
-	return true;
-}
-
-/* Fold all that the segments of [@start, @end) list; both are segments' edges. */
-static bool fold(struct vtpu_finder *f, struct vtpu_memory *m, int64_t start, int64_t end,
-		 const struct vtpu_box *like)
-{
-	struct vtpu_segment folded = { .start = start }, *s;
-	struct vtpu_box range = *like;
-
-	range.start = start;
-	range.end = end;
-	range.run = (uint64_t)(end - start);
-	range.ndim = 0;
-	if (!fold_lists(f, m, &range, true, &folded.full, &folded.writers, &folded.nwriters) ||
-	    !fold_lists(f, m, &range, false, &folded.full, &folded.readers, &folded.nreaders))
-		return false;
-	vtpu_memory_join(m, &f->lists, start, end);
-	s = vtpu_memory_at(m, vtpu_memory_find(m, start));
-	vtpu_list_clear(&f->lists, &s->writers);
-	vtpu_list_clear(&f->lists, &s->readers);
-	*s = folded;
-	return true;
-}
 
 /* ---- Looking --------------------------------------------------------------------- */
 
@@ -237,7 +56,7 @@ static bool look_at_list(struct vtpu_finder *f, const struct vtpu_box *box, uint
 			continue;
 		if (may_warm && !a->join && !a->predicated && !view->written)
 			view->written = vtpu_box_contains(&a->box, box);
-		if (a->node != f->place && !add_found(f, f->lists.cell[list].access))
+		if (a->node != f->node && !vtpu_finder_found(f, f->lists.cell[list].access))
 			return false;
 	}
 	return true;
@@ -274,7 +93,7 @@ static bool look(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu
 static bool note_read(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *box,
 		      const struct view *view)
 {
-	uint32_t access = vtpu_access_new(&f->lists, box, f->place);
+	uint32_t access = vtpu_access_new(&f->lists, box, f->node);
 	struct vtpu_cursor c = view->at;
 
 	if (!access)
@@ -322,7 +141,7 @@ static bool note_write(struct vtpu_finder *f, struct vtpu_memory *m, const struc
 		       const struct view *view)
 {
 	const bool predicated = f->insn->flags & VTPU_INSN_PRED;
-	uint32_t access = vtpu_access_new(&f->lists, box, f->place);
+	uint32_t access = vtpu_access_new(&f->lists, box, f->node);
 	struct vtpu_cursor c = view->at;
 
 	if (!access)
@@ -356,10 +175,10 @@ static bool note_write(struct vtpu_finder *f, struct vtpu_memory *m, const struc
 /* Does anybody see VMEM that this program did not write? Once one may, the question is settled. */
 static void note_warmth(struct vtpu_finder *f, const struct vtpu_box *box, const struct view *view)
 {
-	if (f->out->reads_cold_vmem || view->full || view->written)
+	if (f->hazards->reads_cold_vmem || view->full || view->written)
 		return;
 	if (!box->write)
-		f->out->reads_cold_vmem = !vtpu_written_all(&f->written, box);
+		f->hazards->reads_cold_vmem = !vtpu_written_all(&f->written, box);
 	else if (!(f->insn->flags & VTPU_INSN_PRED))
 		vtpu_written_add(&f->written, box);
 }
@@ -372,21 +191,21 @@ static bool add_preds(struct vtpu_finder *f, const struct vtpu_box *box)
 	for (uint32_t i = 0; i < f->nfound; i++) {
 		const struct vtpu_access *a = &f->lists.access[f->found[i]];
 
-		if (f->mark[a->node].pred == f->place + 1)
+		if (f->mark[a->node].pred == f->node + 1)
 			continue;
-		f->mark[a->node].pred = f->place + 1;
-		if (!add_edge(f, a->node, f->place) || !vtpu_race_check(f, a, box))
+		f->mark[a->node].pred = f->node + 1;
+		if (!vtpu_finder_edge(f, a->node, f->node) || !vtpu_race_check(f, a, box))
 			return false;
 	}
 	return true;
 }
 
-static bool access_memory(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *box)
+bool vtpu_finder_access(struct vtpu_finder *f, struct vtpu_memory *m, const struct vtpu_box *box)
 {
 	struct view view;
 	bool whole;
 
-	if (f->lists.segments > ALL_SEGMENTS && !fold(f, m, 0, INT64_MAX, box))
+	if (f->lists.segments > ALL_SEGMENTS && !vtpu_fold(f, m, 0, INT64_MAX, box))
 		return false;
 	if (!look(f, m, box, &view))
 		return false;
@@ -395,7 +214,7 @@ static bool access_memory(struct vtpu_finder *f, struct vtpu_memory *m, const st
 	if (!whole && (view.segments > MOST_SEGMENTS || f->nfound > MOST_PREDS || view.long_list)) {
 		struct view before = view;
 
-		if (!fold(f, m, view.start, view.end, box) || !look(f, m, box, &view))
+		if (!vtpu_fold(f, m, view.start, view.end, box) || !look(f, m, box, &view))
 			return false;
 		view.written = before.written;
 	}
@@ -426,26 +245,42 @@ static struct vtpu_memory *memory_of(struct vtpu_finder *f, const struct vtpu_bo
 	return *ok ? m : NULL;
 }
 
-static bool visit(struct vtpu_finder *f, uint32_t place)
+void vtpu_finder_at(struct vtpu_finder *f, uint32_t core, uint32_t place)
 {
 	uint32_t number = f->sim->order[place];
+
+	f->core = core;
+	f->place = place;
+	f->node = core * f->sim->n + place;
+	f->unit = vtpu_sim_unit(f->sim, number);
+	f->index = number - f->sim->first[f->unit];
+	f->insn = &f->parts->text[f->unit][f->index];
+}
+
+static bool visit(struct vtpu_finder *f, const struct vtpu_far *far, uint32_t place)
+{
 	struct vtpu_boxes boxes;
 	bool ok;
 
 	vtpu_sim_prefetch(f->sim, f->parts, place);
-	f->place = place;
-	f->unit = vtpu_sim_unit(f->sim, number);
-	f->index = number - f->sim->first[f->unit];
-	f->insn = &f->parts->text[f->unit][f->index];
+	vtpu_finder_at(f, 0, place);
 	vtpu_insn_boxes(f->insn, &boxes);
 	for (unsigned int i = 0; i < boxes.n; i++) {
 		const struct vtpu_box *box = &boxes.box[i];
-		struct vtpu_memory *m = memory_of(f, box, &ok);
+		struct vtpu_memory *m;
 
-		if (!ok || (m && !access_memory(f, m, box)))
+		if (box->space == VTPU_SPACE_VMEM) {
+			uint64_t end = (uint64_t)box->end +
+				       vtpu_send_most(f->insn, box->write, f->parts->header->width);
+
+			if (end > f->hazards->vmem_bytes)
+				f->hazards->vmem_bytes = end;
+			if (vtpu_far_has(far, box))
+				continue;
+		}
+		m = memory_of(f, box, &ok);
+		if (!ok || (m && !vtpu_finder_access(f, m, box)))
 			return false;
-		if (box->space == VTPU_SPACE_VMEM && (uint64_t)box->end > f->out->vmem_bytes)
-			f->out->vmem_bytes = (uint64_t)box->end;
 	}
 	return true;
 }
@@ -462,7 +297,32 @@ static void find_written_bases(struct vtpu_finder *f)
 	}
 }
 
-static void free_finder(struct vtpu_finder *f)
+struct vtpu_finder *vtpu_finder_new(const struct vtpu_finder *like, uint32_t cores)
+{
+	struct vtpu_finder *f = calloc(1, sizeof(*f));
+	const uint32_t nodes = cores * like->sim->n;
+
+	if (!f)
+		return NULL;
+	f->load = like->load;
+	f->parts = like->parts;
+	f->sim = like->sim;
+	f->clock = like->clock;
+	f->hazards = like->hazards;
+	f->out = like->out;
+	f->cores = cores;
+	f->row = VTPU_UNITS + (cores > 1 ? cores : 0);
+	f->steps = RACE_STEPS + RACE_STEPS_PER_INSN * (uint64_t)nodes;
+	vtpu_lists_init(&f->lists);
+	f->mark_room = nodes;
+	f->mark = calloc((size_t)nodes + 1, sizeof(*f->mark));
+	if (f->mark)
+		return f;
+	vtpu_finder_free(f);
+	return NULL;
+}
+
+void vtpu_finder_free(struct vtpu_finder *f)
 {
 	vtpu_lists_free(&f->lists);
 	vtpu_memory_free(&f->vmem);
@@ -471,47 +331,60 @@ static void free_finder(struct vtpu_finder *f)
 		vtpu_memory_free(&f->hbm[i]);
 	vtpu_written_free(&f->written);
 	free(f->join);
+	free(f->most);
 	free(f->mark);
 	free(f->found);
 	free(f->stack);
 	free(f);
 }
 
+static enum vtpu_hw_status find_own(const struct vtpu_finder *like, const struct vtpu_far *far)
+{
+	struct vtpu_finder *f = vtpu_finder_new(like, 1);
+	enum vtpu_hw_status st = VTPU_ST_OK;
+
+	if (!f)
+		return VTPU_ST_NO_MEMORY;
+	find_written_bases(f);
+	if (!vtpu_written_init(&f->written, f->load->req->geometry->vmem_bytes, f->sim->n))
+		st = VTPU_ST_NO_MEMORY;
+	for (uint32_t place = 0; place < f->sim->n && !st; place++) {
+		if (place % POLL == 0 && vtpu_load_cancelled(f->load))
+			st = VTPU_ST_CANCELLED;
+		else if (!visit(f, far, place))
+			st = VTPU_ST_NO_MEMORY;
+	}
+	vtpu_finder_free(f);
+	return st;
+}
+
 enum vtpu_hw_status vtpu_hazard_find(struct vtpu_load *load, const struct vtpu_image_parts *parts,
 				     const struct vtpu_sim *sim, const struct vtpu_clock *clock,
 				     struct vtpu_hazards *hazards)
 {
-	struct vtpu_finder *f = calloc(1, sizeof(*f));
-	enum vtpu_hw_status st = VTPU_ST_NO_MEMORY;
+	struct vtpu_finder like = { .load = load,
+				    .parts = parts,
+				    .sim = sim,
+				    .clock = clock,
+				    .hazards = hazards,
+				    .out = &hazards->own };
+	struct vtpu_far far;
+	enum vtpu_hw_status st;
 
 	memset(hazards, 0, sizeof(*hazards));
-	if (!f)
-		return st;
-	f->load = load;
-	f->parts = parts;
-	f->sim = sim;
-	f->clock = clock;
-	f->out = hazards;
-	f->steps = RACE_STEPS + RACE_STEPS_PER_INSN * (uint64_t)sim->n;
-	vtpu_lists_init(&f->lists);
-	find_written_bases(f);
-	f->mark_room = sim->n;
-	f->mark = calloc((size_t)sim->n + 1, sizeof(*f->mark));
-	if (f->mark && vtpu_written_init(&f->written, load->req->geometry->vmem_bytes, sim->n)) {
-		st = VTPU_ST_OK;
-		for (uint32_t place = 0; place < sim->n && !st; place++) {
-			if (place % POLL == 0 && vtpu_load_cancelled(load))
-				st = VTPU_ST_CANCELLED;
-			else if (!visit(f, place))
-				st = VTPU_ST_NO_MEMORY;
-		}
-	}
-	free_finder(f);
+	st = vtpu_far_init(&far, &like);
+	if (!st)
+		st = find_own(&like, &far);
+	like.out = &hazards->far;
+	if (!st && far.shared)
+		st = vtpu_far_find(&far, &like);
+	vtpu_far_free(&far);
 	return st;
 }
 
 void vtpu_hazard_free(struct vtpu_hazards *hazards)
 {
-	free(hazards->edge);
+	free(hazards->own.edge);
+	free(hazards->far.edge);
 	memset(hazards, 0, sizeof(*hazards));
 }

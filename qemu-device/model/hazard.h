@@ -12,17 +12,28 @@ struct vtpu_edge {
 	uint32_t from, to;
 };
 
-/**
- * struct vtpu_hazards - the graph of one core, which is that of every core
- *
- * Cores share nothing that anybody writes: VMEM and SMEM are a core's own, and
- * so is its part of each HBM base that may be written. Nodes are places, then
- * joins from sim.n up.
- */
-struct vtpu_hazards {
+/** struct vtpu_graph - edges between nodes; the last @joins of these are joins */
+struct vtpu_graph {
 	struct vtpu_edge *edge;
 	size_t edges, room;
 	uint32_t joins;
+};
+
+/** struct vtpu_hazards - what must wait for what */
+struct vtpu_hazards {
+	/**
+	 * @own: the graph of one core, which is that of every core
+	 *
+	 * For memory that cores do not share: a core's own SMEM and VMEM, and its
+	 * part of each HBM base that may be written. Nodes are places, then joins from sim.n up.
+	 */
+	struct vtpu_graph own;
+	/**
+	 * @far: besides, of all cores, for VMEM that sends reach
+	 *
+	 * Nodes are core * sim.n + place, then joins from width * sim.n up.
+	 */
+	struct vtpu_graph far;
 	/** @vmem_bytes: highest VMEM byte used, plus 1 */
 	uint64_t vmem_bytes;
 	/** @reads_cold_vmem: some read may see VMEM that no instruction wrote */

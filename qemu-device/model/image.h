@@ -16,8 +16,10 @@ struct vtpu_image_parts {
 	uint32_t count[VTPU_UNITS];
 	/** @instructions: of all units */
 	uint32_t instructions;
-	/** @far_signals: some signal goes to another core; for who checks the instructions to set */
+	/** @far_signals: some signal, or send, goes to another core; for who checks the instructions to set */
 	bool far_signals;
+	/** @sends: some instruction is a SEND; likewise */
+	bool sends;
 	const uint8_t *constants;
 	uint64_t const_bytes;
 };

@@ -12,6 +12,7 @@
 
 #include "cost.h"
 #include "insn_check.h"
+#include "send.h"
 
 /* ---- Fields --------------------------------------------------------------- */
 
@@ -279,9 +280,12 @@ static enum vtpu_hw_status check_operands(const struct vtpu_insn_env *env,
 	enum vtpu_hw_status st;
 
 	for (unsigned int i = 0; i < boxes->n; i++) {
-		st = check_address(env, insn, &boxes->box[i], r);
+		struct vtpu_box all = boxes->box[i]; /* cores' */
+
+		all.end += (int64_t)vtpu_send_most(insn, all.write, env->width);
+		st = check_address(env, insn, &all, r);
 		if (!st)
-			st = check_range(env, &boxes->box[i], r);
+			st = check_range(env, &all, r);
 		if (st)
 			return st;
 	}

@@ -13,8 +13,8 @@
 #include "box.h"
 #include "vtpu_hw.h"
 
-/* The most that one instruction accesses: MATMUL with four epilogue operands or scalars, and a predicate. */
-#define VTPU_MAX_BOXES 10
+/* The most that one instruction accesses: OPTIMIZE with four scalars, and a predicate. */
+#define VTPU_MAX_BOXES 12
 
 /* Work of one instruction: enough for an hour, too little for sums over a program to wrap. */
 #define VTPU_MAX_INSN_CYCLES (1ULL << 42)

@@ -11,9 +11,9 @@
 #include "cost.h"
 #include "insn_check.h"
 
-/* Adds a VMEM operand: @inner elements next to each other (or @step apart), @outer times @pitch apart. */
-static struct vtpu_box *add(struct vtpu_boxes *boxes, uint32_t field, uint32_t addr, uint32_t type,
-			    uint32_t inner, uint32_t outer, uint32_t pitch, bool write)
+struct vtpu_box *vtpu_boxes_add(struct vtpu_boxes *boxes, uint32_t field, uint32_t addr,
+				uint32_t type, uint32_t inner, uint32_t outer, uint32_t pitch,
+				bool write)
 {
 	struct vtpu_box *b = &boxes->box[boxes->n++];
 	uint32_t element = vtpu_cost_type_bytes(type);
@@ -43,8 +43,7 @@ static void add_word(struct vtpu_boxes *boxes, uint32_t field, uint32_t word)
 	vtpu_box_shape(b, (int64_t)word * 4, 4, 0, NULL, NULL);
 }
 
-/* Arguments that SMEM words hold. */
-static void add_args(struct vtpu_boxes *boxes, const struct vtpu_insn *insn, const uint32_t *arg,
+void vtpu_boxes_args(struct vtpu_boxes *boxes, const struct vtpu_insn *insn, const uint32_t *arg,
 		     uint32_t field, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)
@@ -80,7 +79,7 @@ void vtpu_boxes_copy(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 
 void vtpu_boxes_fill(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 {
-	add_args(boxes, insn, &insn->payload.dma.imm, PAYLOAD(dma.imm), 1);
+	vtpu_boxes_args(boxes, insn, &insn->payload.dma.imm, PAYLOAD(dma.imm), 1);
 	add_dma(boxes, &insn->payload.dma, true);
 }
 
@@ -88,38 +87,49 @@ void vtpu_boxes_fill(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 static void add_factor(struct vtpu_boxes *boxes, uint32_t field, uint32_t addr, uint32_t type,
 		       uint32_t inner, uint32_t outer, uint32_t pitch, uint32_t g, int32_t gstride)
 {
-	struct vtpu_box *b = add(boxes, field, addr, type, 1, 1, 0, false);
+	struct vtpu_box *b = vtpu_boxes_add(boxes, field, addr, type, 1, 1, 0, false);
 	const uint32_t count[3] = { inner, outer, g };
 	const int64_t stride[3] = { b->element, pitch, gstride };
 
 	vtpu_box_shape(b, addr, b->element, 3, count, stride);
 }
 
+void vtpu_boxes_epilogue(struct vtpu_boxes *boxes, const struct vtpu_insn *insn, uint32_t rows,
+			 uint32_t cols)
+{
+	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
+	unsigned int arg = 0;
+
+	for (unsigned int i = 0; i < 4 && x->epi_op[i] && x->epi_op[i] != VTPU_EPI_MAXPOOL; i++) {
+		uint32_t field = PAYLOAD(mxu.epi_arg[0]) + 4 * arg;
+
+		if (x->epi_op[i] == VTPU_EPI_RESIDUAL)
+			vtpu_boxes_add(boxes, field, x->epi_arg[arg], x->d_type, cols, rows, x->ldd,
+				       false)
+				->in_place = true;
+		else if (vtpu_insn_epilogue_address(x->epi_op[i]))
+			vtpu_boxes_add(boxes, field, x->epi_arg[arg], VTPU_TYPE_F32, cols, 1, 0,
+				       false);
+		arg += (unsigned int)strlen(vtpu_insn_epilogue(x->epi_op[i])->args);
+	}
+	vtpu_boxes_args(boxes, insn, x->epi_arg, PAYLOAD(mxu.epi_arg[0]), 4);
+}
+
 void vtpu_boxes_matmul(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 {
 	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
 	const bool ta = x->mode & VTPU_MXU_TRANS_A, tb = x->mode & VTPU_MXU_TRANS_B;
-	unsigned int arg = 0;
 
 	add_factor(boxes, PAYLOAD(mxu.a), x->a, x->a_type, ta ? x->m : x->k, ta ? x->k : x->m,
 		   x->lda, x->g, x->a_gstride);
 	add_factor(boxes, PAYLOAD(mxu.b), x->b, x->b_type, tb ? x->k : x->n, tb ? x->n : x->k,
 		   x->ldb, x->g, x->b_gstride);
 	if (x->mode & VTPU_MXU_ACCUMULATE)
-		add(boxes, PAYLOAD(mxu.c), x->c, VTPU_TYPE_F32, x->n, x->m, x->ldc, false)
+		vtpu_boxes_add(boxes, PAYLOAD(mxu.c), x->c, VTPU_TYPE_F32, x->n, x->m, x->ldc,
+			       false)
 			->in_place = true;
-	for (unsigned int i = 0; i < 4 && x->epi_op[i]; i++) {
-		uint32_t field = PAYLOAD(mxu.epi_arg[0]) + 4 * arg;
-
-		if (x->epi_op[i] == VTPU_EPI_RESIDUAL)
-			add(boxes, field, x->epi_arg[arg], x->d_type, x->n, x->m, x->ldd, false)
-				->in_place = true;
-		else if (vtpu_insn_epilogue_address(x->epi_op[i]))
-			add(boxes, field, x->epi_arg[arg], VTPU_TYPE_F32, x->n, 1, 0, false);
-		arg += (unsigned int)strlen(vtpu_insn_epilogue(x->epi_op[i])->args);
-	}
-	add_args(boxes, insn, x->epi_arg, PAYLOAD(mxu.epi_arg[0]), 4);
-	add(boxes, PAYLOAD(mxu.d), x->d, x->d_type, x->n, x->m, x->ldd, true);
+	vtpu_boxes_epilogue(boxes, insn, x->m, x->n);
+	vtpu_boxes_add(boxes, PAYLOAD(mxu.d), x->d, x->d_type, x->n, x->m, x->ldd, true);
 }
 
 void vtpu_boxes_ew(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
@@ -131,14 +141,15 @@ void vtpu_boxes_ew(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 		bool cols = x->in_bcast[i] == VTPU_BCAST_FULL || x->in_bcast[i] == VTPU_BCAST_ROW;
 		bool rows = x->in_bcast[i] == VTPU_BCAST_FULL || x->in_bcast[i] == VTPU_BCAST_COL;
 
-		add(boxes, field, x->in[i].addr, x->in_type[i], cols ? x->cols : 1,
-		    rows ? x->rows : 1, x->in[i].pitch, false)
+		vtpu_boxes_add(boxes, field, x->in[i].addr, x->in_type[i], cols ? x->cols : 1,
+			       rows ? x->rows : 1, x->in[i].pitch, false)
 			->in_place = true;
 	}
-	add_args(boxes, insn, x->imm, PAYLOAD(ew.imm[0]), 2);
+	vtpu_boxes_args(boxes, insn, x->imm, PAYLOAD(ew.imm[0]), 2);
 	for (unsigned int i = 0; i < x->nout; i++)
-		add(boxes, PAYLOAD(ew.out[0].addr) + i * sizeof(x->out[0]), x->out[i].addr,
-		    x->out_type[i], x->cols, x->rows, x->out[i].pitch, true);
+		vtpu_boxes_add(boxes, PAYLOAD(ew.out[0].addr) + i * sizeof(x->out[0]),
+			       x->out[i].addr, x->out_type[i], x->cols, x->rows, x->out[i].pitch,
+			       true);
 }
 
 void vtpu_boxes_rows(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
@@ -146,10 +157,11 @@ void vtpu_boxes_rows(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 	const struct vtpu_insn_rows *x = &insn->payload.rows;
 	uint32_t inner = x->cols, outer = x->rows;
 
-	add(boxes, PAYLOAD(rows.in), x->in, x->in_type, x->cols, x->rows, x->in_pitch, false)
+	vtpu_boxes_add(boxes, PAYLOAD(rows.in), x->in, x->in_type, x->cols, x->rows, x->in_pitch,
+		       false)
 		->in_place = insn->opcode == VTPU_OP_SOFTMAX;
 	if (insn->opcode == VTPU_OP_SOFTMAX)
-		add_args(boxes, insn, x->imm, PAYLOAD(rows.imm[0]), 1);
+		vtpu_boxes_args(boxes, insn, x->imm, PAYLOAD(rows.imm[0]), 1);
 	if (insn->opcode == VTPU_OP_TRANSPOSE) {
 		inner = x->rows;
 		outer = x->cols;
@@ -157,7 +169,8 @@ void vtpu_boxes_rows(struct vtpu_boxes *boxes, const struct vtpu_insn *insn)
 		inner = x->axis ? 1 : x->cols;
 		outer = x->axis ? x->rows : 1;
 	}
-	add(boxes, PAYLOAD(rows.out), x->out, x->out_type, inner, outer, x->out_pitch, true);
+	vtpu_boxes_add(boxes, PAYLOAD(rows.out), x->out, x->out_type, inner, outer, x->out_pitch,
+		       true);
 }
 
 void vtpu_insn_boxes(const struct vtpu_insn *insn, struct vtpu_boxes *boxes)

@@ -31,7 +31,9 @@ enum vtpu_hw_status vtpu_shape_dma(uint32_t width, const struct vtpu_insn *insn,
 				   struct vtpu_load_record *r)
 {
 	const struct vtpu_insn_dma *x = &insn->payload.dma;
-	const bool copy = insn->opcode == VTPU_OP_COPY;
+	const bool copy = insn->opcode != VTPU_OP_FILL;
+	/* The fifth of a send displaces it. */
+	const unsigned int dims = insn->opcode == VTPU_OP_SEND ? 4 : 5;
 	const uint32_t dst_bytes = vtpu_cost_type_bytes(x->dst_type);
 	const uint32_t src_bytes = copy ? vtpu_cost_type_bytes(x->src_type) : 1;
 	uint64_t elements = 1;
@@ -42,7 +44,7 @@ enum vtpu_hw_status vtpu_shape_dma(uint32_t width, const struct vtpu_insn *insn,
 	if (!copy && !(insn->flags & VTPU_INSN_ARG_SMEM(0)) && dst_bytes < 4 &&
 	    x->imm >> 8 * dst_bytes)
 		return vtpu_bad_field(r, PAYLOAD(dma.imm), x->imm, (1u << 8 * dst_bytes) - 1);
-	for (unsigned int d = 0; d < 5; d++) {
+	for (unsigned int d = 0; d < dims; d++) {
 		uint64_t pad = d < 4 ? x->pad_before[d] + x->pad_after[d] : 0;
 
 		if (d >= x->ndim) {
@@ -80,45 +82,11 @@ enum vtpu_hw_status vtpu_shape_dma(uint32_t width, const struct vtpu_insn *insn,
 	return VTPU_ST_OK;
 }
 
-/* A row pitch in whole elements, and such that rows do not overlap. */
-static enum vtpu_hw_status check_pitch(struct vtpu_load_record *r, uint32_t field, uint64_t pitch,
-				       uint64_t rows, uint64_t cols, uint32_t type)
-{
-	uint32_t bytes = vtpu_cost_type_bytes(type);
-
-	if (pitch % bytes)
-		return vtpu_bad_field(r, field, pitch, bytes);
-	if (rows > 1 && pitch < cols * bytes)
-		return vtpu_bad_field(r, field, pitch, cols * bytes);
-	return VTPU_ST_OK;
-}
-
-enum vtpu_hw_status vtpu_shape_matmul(uint32_t width, const struct vtpu_insn *insn,
-				      struct vtpu_load_record *r)
+enum vtpu_hw_status vtpu_check_epilogue(const struct vtpu_insn *insn, struct vtpu_load_record *r)
 {
 	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
-	const bool ta = x->mode & VTPU_MXU_TRANS_A, tb = x->mode & VTPU_MXU_TRANS_B;
-	const bool acc = x->mode & VTPU_MXU_ACCUMULATE;
 	unsigned int args = 0, from_smem = 0, i;
-	enum vtpu_hw_status st;
 
-	(void)width;
-	if (!acc && (x->c || x->ldc))
-		return vtpu_bad_field(r, x->c ? PAYLOAD(mxu.c) : PAYLOAD(mxu.ldc),
-				      x->c ? x->c : x->ldc, 0);
-	if ((st = check_pitch(r, PAYLOAD(mxu.lda), x->lda, ta ? x->k : x->m, ta ? x->m : x->k,
-			      x->a_type)) ||
-	    (st = check_pitch(r, PAYLOAD(mxu.ldb), x->ldb, tb ? x->n : x->k, tb ? x->k : x->n,
-			      x->b_type)) ||
-	    (st = check_pitch(r, PAYLOAD(mxu.ldd), x->ldd, x->m, x->n, x->d_type)) ||
-	    (acc && (st = check_pitch(r, PAYLOAD(mxu.ldc), x->ldc, x->m, x->n, VTPU_TYPE_F32))))
-		return st;
-	if (x->a_gstride % (int32_t)vtpu_cost_type_bytes(x->a_type))
-		return vtpu_bad_field(r, PAYLOAD(mxu.a_gstride), (uint32_t)x->a_gstride,
-				      vtpu_cost_type_bytes(x->a_type));
-	if (x->b_gstride % (int32_t)vtpu_cost_type_bytes(x->b_type))
-		return vtpu_bad_field(r, PAYLOAD(mxu.b_gstride), (uint32_t)x->b_gstride,
-				      vtpu_cost_type_bytes(x->b_type));
 	for (i = 0; i < 4 && x->epi_op[i]; i++) {
 		unsigned int takes = (unsigned int)strlen(vtpu_insn_epilogue(x->epi_op[i])->args);
 
@@ -141,6 +109,38 @@ enum vtpu_hw_status vtpu_shape_matmul(uint32_t width, const struct vtpu_insn *in
 		return vtpu_bad_field(r, FIELD(flags), insn->flags,
 				      (insn->flags & 0xffu) | from_smem << 8);
 	return VTPU_ST_OK;
+}
+
+enum vtpu_hw_status vtpu_shape_matmul(uint32_t width, const struct vtpu_insn *insn,
+				      struct vtpu_load_record *r)
+{
+	const struct vtpu_insn_mxu *x = &insn->payload.mxu;
+	const bool ta = x->mode & VTPU_MXU_TRANS_A, tb = x->mode & VTPU_MXU_TRANS_B;
+	const bool acc = x->mode & VTPU_MXU_ACCUMULATE;
+	enum vtpu_hw_status st;
+
+	(void)width;
+	if (!acc && (x->c || x->ldc))
+		return vtpu_bad_field(r, x->c ? PAYLOAD(mxu.c) : PAYLOAD(mxu.ldc),
+				      x->c ? x->c : x->ldc, 0);
+	if ((st = vtpu_check_pitch(r, PAYLOAD(mxu.lda), x->lda, ta ? x->k : x->m, ta ? x->m : x->k,
+			      x->a_type)) ||
+	    (st = vtpu_check_pitch(r, PAYLOAD(mxu.ldb), x->ldb, tb ? x->n : x->k, tb ? x->k : x->n,
+			      x->b_type)) ||
+	    (st = vtpu_check_pitch(r, PAYLOAD(mxu.ldd), x->ldd, x->m, x->n, x->d_type)) ||
+	    (acc && (st = vtpu_check_pitch(r, PAYLOAD(mxu.ldc), x->ldc, x->m, x->n, VTPU_TYPE_F32))))
+		return st;
+	if (x->a_gstride % (int32_t)vtpu_cost_type_bytes(x->a_type))
+		return vtpu_bad_field(r, PAYLOAD(mxu.a_gstride), (uint32_t)x->a_gstride,
+				      vtpu_cost_type_bytes(x->a_type));
+	if (x->b_gstride % (int32_t)vtpu_cost_type_bytes(x->b_type))
+		return vtpu_bad_field(r, PAYLOAD(mxu.b_gstride), (uint32_t)x->b_gstride,
+				      vtpu_cost_type_bytes(x->b_type));
+	for (unsigned int i = 0; i < 4; i++)
+		if (x->epi_op[i] == VTPU_EPI_MAXPOOL)
+			return vtpu_bad_field(r, PAYLOAD(mxu.epi_op[0]) + i, x->epi_op[i],
+					      VTPU_EPI_NONE);
+	return vtpu_check_epilogue(insn, r);
 }
 
 enum vtpu_hw_status vtpu_shape_ew(uint32_t width, const struct vtpu_insn *insn,
@@ -172,9 +172,9 @@ enum vtpu_hw_status vtpu_shape_ew(uint32_t width, const struct vtpu_insn *insn,
 		if (!x->in_type[i])
 			return vtpu_bad_field(r, PAYLOAD(ew.in_type[0]) + i, 0, VTPU_TYPES_EW);
 		if (x->in_bcast[i] == VTPU_BCAST_FULL)
-			st = check_pitch(r, pitch, x->in[i].pitch, x->rows, x->cols, x->in_type[i]);
+			st = vtpu_check_pitch(r, pitch, x->in[i].pitch, x->rows, x->cols, x->in_type[i]);
 		else if (x->in_bcast[i] == VTPU_BCAST_COL)
-			st = check_pitch(r, pitch, x->in[i].pitch, x->rows, 1, x->in_type[i]);
+			st = vtpu_check_pitch(r, pitch, x->in[i].pitch, x->rows, 1, x->in_type[i]);
 		else if (x->in[i].pitch)
 			st = vtpu_bad_field(r, pitch, x->in[i].pitch, 0);
 		if (st)
@@ -196,7 +196,7 @@ enum vtpu_hw_status vtpu_shape_ew(uint32_t width, const struct vtpu_insn *insn,
 		}
 		if (!x->out_type[i])
 			return vtpu_bad_field(r, PAYLOAD(ew.out_type[0]) + i, 0, VTPU_TYPES_FLOAT);
-		st = check_pitch(r, pitch, x->out[i].pitch, x->rows, x->cols, x->out_type[i]);
+		st = vtpu_check_pitch(r, pitch, x->out[i].pitch, x->rows, x->cols, x->out_type[i]);
 		if (st)
 			return st;
 	}
@@ -231,19 +231,19 @@ enum vtpu_hw_status vtpu_shape_rows(uint32_t width, const struct vtpu_insn *insn
 	enum vtpu_hw_status st;
 
 	(void)width;
-	st = check_pitch(r, PAYLOAD(rows.in_pitch), x->in_pitch, x->rows, x->cols, x->in_type);
+	st = vtpu_check_pitch(r, PAYLOAD(rows.in_pitch), x->in_pitch, x->rows, x->cols, x->in_type);
 	if (st)
 		return st;
 	switch (insn->opcode) {
 	case VTPU_OP_TRANSPOSE:
 		if (x->in_type != x->out_type)
 			return vtpu_bad_field(r, PAYLOAD(rows.out_type), x->out_type, x->in_type);
-		return check_pitch(r, out, x->out_pitch, x->cols, x->rows, x->out_type);
+		return vtpu_check_pitch(r, out, x->out_pitch, x->cols, x->rows, x->out_type);
 	case VTPU_OP_REDUCE:
 		if (!x->axis)
 			return x->out_pitch ? vtpu_bad_field(r, out, x->out_pitch, 0) : VTPU_ST_OK;
-		return check_pitch(r, out, x->out_pitch, x->rows, 1, x->out_type);
+		return vtpu_check_pitch(r, out, x->out_pitch, x->rows, 1, x->out_type);
 	default:
-		return check_pitch(r, out, x->out_pitch, x->rows, x->cols, x->out_type);
+		return vtpu_check_pitch(r, out, x->out_pitch, x->rows, x->cols, x->out_type);
 	}
 }

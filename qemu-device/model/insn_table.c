@@ -405,25 +405,25 @@ const struct vtpu_insn_row vtpu_insn_table[VTPU_INSN_OPCODES] = {
 	LATER("scatter_add", SCATTER_ADD, DMA, gather_fields),
 
 	OP("matmul", MATMUL, MXU, matmul_fields, vtpu_shape_matmul, vtpu_boxes_matmul, vtpu_mxu_parts, vtpu_mxu_matmul),
-	LATER("conv", CONV, MXU, conv_fields),
-	LATER("conv_dgrad", CONV_DGRAD, MXU, conv_fields),
-	LATER("conv_wgrad", CONV_WGRAD, MXU, conv_fields),
+	OP("conv", CONV, MXU, conv_fields, vtpu_shape_conv, vtpu_boxes_conv, vtpu_conv_parts, vtpu_conv_run),
+	OP("conv_dgrad", CONV_DGRAD, MXU, conv_fields, vtpu_shape_conv, vtpu_boxes_conv, vtpu_conv_parts, vtpu_conv_run),
+	OP("conv_wgrad", CONV_WGRAD, MXU, conv_fields, vtpu_shape_conv, vtpu_boxes_conv, vtpu_conv_parts, vtpu_wgrad_run),
 
 	OP("ew", EW, VPU, ew_fields, vtpu_shape_ew, vtpu_boxes_ew, vtpu_ew_parts, vtpu_ew_run),
 	OP("reduce", REDUCE, VPU, reduce_fields, vtpu_shape_rows, vtpu_boxes_rows, vtpu_rows_parts, vtpu_reduce_run),
 	OP("softmax", SOFTMAX, VPU, softmax_fields, vtpu_shape_rows, vtpu_boxes_rows, vtpu_rows_parts, vtpu_softmax_run),
-	LATER("argmax", ARGMAX, VPU, argmax_fields),
+	OP("argmax", ARGMAX, VPU, argmax_fields, vtpu_shape_argmax, vtpu_boxes_argmax, vtpu_argmax_parts, vtpu_argmax_run),
 	LATER("norm", NORM, VPU, rows_fields),
 	LATER("norm_grad", NORM_GRAD, VPU, rows_fields),
-	LATER("softmax_xent", SOFTMAX_XENT, VPU, xent_fields),
+	OP("softmax_xent", SOFTMAX_XENT, VPU, xent_fields, vtpu_shape_xent, vtpu_boxes_xent, vtpu_xent_parts, vtpu_xent_run),
 	LATER("softmax_grad", SOFTMAX_GRAD, VPU, rows_fields),
-	LATER("pool", POOL, VPU, pool_fields),
-	LATER("pool_grad", POOL_GRAD, VPU, pool_fields),
+	OP("pool", POOL, VPU, pool_fields, vtpu_shape_pool, vtpu_boxes_pool, vtpu_pool_parts, vtpu_pool_run),
+	OP("pool_grad", POOL_GRAD, VPU, pool_fields, vtpu_shape_pool, vtpu_boxes_pool, vtpu_pool_parts, vtpu_pool_run),
 	LATER("conv_dw", CONV_DW, VPU, conv_fields),
 	LATER("conv_dw_dgrad", CONV_DW_DGRAD, VPU, conv_fields),
 	LATER("conv_dw_wgrad", CONV_DW_WGRAD, VPU, conv_fields),
-	LATER("optimize", OPTIMIZE, VPU, opt_fields),
-	LATER("rng_fill", RNG_FILL, VPU, rng_fields),
+	OP("optimize", OPTIMIZE, VPU, opt_fields, vtpu_shape_opt, vtpu_boxes_opt, vtpu_opt_parts, vtpu_opt_run),
+	OP("rng_fill", RNG_FILL, VPU, rng_fields, vtpu_shape_rng, vtpu_boxes_rng, vtpu_rng_parts, vtpu_rng_run),
 	LATER("cumsum", CUMSUM, VPU, rows_fields),
 
 	OP("transpose", TRANSPOSE, XLU, transpose_fields, vtpu_shape_rows, vtpu_boxes_rows, vtpu_rows_parts,
@@ -433,7 +433,7 @@ const struct vtpu_insn_row vtpu_insn_table[VTPU_INSN_OPCODES] = {
 	LATER("topk", TOPK, XLU, rows_fields),
 	LATER("iota", IOTA, XLU, rows_fields),
 
-	LATER("send", SEND, ICI, send_fields),
+	OP("send", SEND, ICI, send_fields, vtpu_shape_send, vtpu_boxes_copy, vtpu_dma_parts, vtpu_dma_run),
 	LATER("bcast", BCAST, ICI, send_fields),
 };
 /* clang-format on */

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "vtpu_hw.h"
 
@@ -125,6 +126,41 @@ extern const struct vtpu_insn_word vtpu_insn_micro_ops[];
 static inline const struct vtpu_insn_word *vtpu_insn_epilogue(enum vtpu_epi_op op)
 {
 	return &vtpu_insn_epilogue_ops[op - 1];
+}
+
+/** struct vtpu_insn_maxpool - the MAXPOOL of an epilogue; a window of 1 x 1 without one */
+struct vtpu_insn_maxpool {
+	bool on;
+	/** @relu: the operation before is RELU */
+	bool relu;
+	/** @arg: number of its first argument */
+	uint8_t arg;
+	uint32_t h, w;
+	/** @index: VMEM address of the index bytes */
+	uint32_t index;
+};
+
+/** vtpu_insn_maxpool() - find it; sizes of zero, which the loader refuses, are given as 1 */
+static inline struct vtpu_insn_maxpool vtpu_insn_maxpool(const struct vtpu_insn_mxu *x)
+{
+	struct vtpu_insn_maxpool p = { .h = 1, .w = 1 };
+	unsigned int arg = 0;
+
+	for (unsigned int i = 0; i < 4 && x->epi_op[i] && x->epi_op[i] < VTPU_EPI_OPS; i++) {
+		if (x->epi_op[i] == VTPU_EPI_MAXPOOL && arg < 3) {
+			p.on = true;
+			p.relu = i && x->epi_op[i - 1] == VTPU_EPI_RELU;
+			p.arg = (uint8_t)arg;
+			p.index = x->epi_arg[arg];
+			p.h = VTPU_EPI_WINDOW_H(x->epi_arg[arg + 1]);
+			p.w = VTPU_EPI_WINDOW_W(x->epi_arg[arg + 1]);
+			break;
+		}
+		arg += (unsigned int)strlen(vtpu_insn_epilogue((enum vtpu_epi_op)x->epi_op[i])->args);
+	}
+	p.h += !p.h;
+	p.w += !p.w;
+	return p;
 }
 
 /** vtpu_insn_unary() - does a micro-op take a alone? */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * load.c - from an image to a program: the steps of a load in order, and the
- * graph of all cores from that of one.
+ * load.c - from an image to a program: the steps of a load in order.
  */
 #include <stdlib.h>
 
-#include "hazard.h"
+#include "expand.h"
 #include "insn.h"
 
 #define POLL  256	 /* instructions between two looks at the cancel flag */
@@ -54,6 +53,10 @@ static enum vtpu_hw_status check_text(struct vtpu_load *load, struct vtpu_image_
 			if (i % POLL == 0 && vtpu_load_cancelled(load))
 				return VTPU_ST_CANCELLED;
 			parts->far_signals |= insn->signal[0].core || insn->signal[1].core;
+			if (insn->opcode == VTPU_OP_SEND) {
+				parts->sends = true;
+				parts->far_signals |= insn->payload.dma.core != 0;
+			}
 			st = vtpu_insn_check(&env, insn, unit, &boxes, &record);
 			if (st) {
 				record.unit = (uint8_t)unit;
@@ -71,8 +74,7 @@ static enum vtpu_hw_status check_text(struct vtpu_load *load, struct vtpu_image_
 
 /* ---- Program ------------------------------------------------------------------------ */
 
-/* Memory that counts as the program's; one byte at least. */
-static void *keep(struct vtpu_program *p, size_t n, size_t size)
+void *vtpu_program_keep(struct vtpu_program *p, size_t n, size_t size)
 {
 	void *memory;
 
@@ -87,7 +89,7 @@ static void *keep(struct vtpu_program *p, size_t n, size_t size)
 static void *keep_copy(struct vtpu_load *load, struct vtpu_program *p, const void *from, size_t n,
 		       size_t size)
 {
-	uint8_t *memory = keep(p, n, size);
+	uint8_t *memory = vtpu_program_keep(p, n, size);
 
 	if (!memory)
 		return NULL;
@@ -126,9 +128,9 @@ static bool copy_parts(struct vtpu_load *load, struct vtpu_program *p,
 static bool set_counters(struct vtpu_program *p, const struct vtpu_sim *sim)
 {
 	p->cycles = sim->cycles;
-	p->core_mxu_cycles = keep(p, p->width, sizeof(uint64_t));
-	p->core_macs = keep(p, p->width, sizeof(uint64_t));
-	p->core_hbm_bytes = keep(p, p->width, sizeof(uint64_t));
+	p->core_mxu_cycles = vtpu_program_keep(p, p->width, sizeof(uint64_t));
+	p->core_macs = vtpu_program_keep(p, p->width, sizeof(uint64_t));
+	p->core_hbm_bytes = vtpu_program_keep(p, p->width, sizeof(uint64_t));
 	if (!p->core_mxu_cycles || !p->core_macs || !p->core_hbm_bytes)
 		return false;
 	for (uint32_t core = 0; core < p->width; core++) {
@@ -139,136 +141,13 @@ static bool set_counters(struct vtpu_program *p, const struct vtpu_sim *sim)
 	return true;
 }
 
-/* ---- The graph of all cores ------------------------------------------------------------ */
-
-/*
- * Instances are ordered by (cycle, core, place). So the places of one cycle
- * form a group, and core c's part of it follows that of core c - 1.
- */
-struct expansion {
-	uint32_t *base;	  /* [places and joins] node on core 0 */
-	uint32_t *stride; /* the same; from one core to the next */
-	uint32_t *start;  /* [places and joins + 1] into succ */
-	uint32_t *succ;	  /* of one core */
-};
-
-static bool number_nodes(struct vtpu_program *p, const struct vtpu_sim *sim, uint32_t joins,
-			 struct expansion *x)
-{
-	const size_t nodes = (size_t)sim->n + joins + 1;
-	uint32_t end;
-
-	x->base = malloc(nodes * sizeof(*x->base));
-	x->stride = malloc(nodes * sizeof(*x->stride));
-	if (!x->base || !x->stride)
-		return false;
-	for (uint32_t place = 0; place < sim->n; place = end) {
-		for (end = place + 1; end < sim->n && sim->done[end] == sim->done[place];)
-			end++;
-		for (uint32_t i = place; i < end; i++) {
-			x->base[i] = place * p->width + (i - place);
-			x->stride[i] = end - place;
-		}
-	}
-	for (uint32_t join = 0; join < joins; join++) {
-		x->base[sim->n + join] = p->instances + join;
-		x->stride[sim->n + join] = joins;
-	}
-	return true;
-}
-
-/* Successor lists of one core: a counting sort of the edges by where they start. */
-static bool sort_edges(const struct vtpu_hazards *h, uint32_t nodes, struct expansion *x)
-{
-	x->start = calloc((size_t)nodes + 2, sizeof(*x->start));
-	x->succ = malloc((h->edges + 1) * sizeof(*x->succ));
-	if (!x->start || !x->succ)
-		return false;
-	for (size_t e = 0; e < h->edges; e++)
-		x->start[h->edge[e].from + 2]++;
-	for (uint32_t node = 2; node < nodes + 2; node++)
-		x->start[node] += x->start[node - 1];
-	/* start[node + 1] moves to the end of node's list while that fills. */
-	for (size_t e = 0; e < h->edges; e++)
-		x->succ[x->start[h->edge[e].from + 1]++] = h->edge[e].to;
-	return true;
-}
-
-/* Node @i of one core becomes node @node of the program. */
-static void put_node(struct vtpu_program *p, const struct expansion *x, uint32_t i, uint32_t core,
-		     uint32_t node)
-{
-	uint32_t at = p->succ_start[node];
-
-	for (uint32_t s = x->start[i]; s < x->start[i + 1]; s++) {
-		uint32_t to = x->base[x->succ[s]] + core * x->stride[x->succ[s]];
-
-		p->succ[at++] = to;
-		p->preds[to]++;
-	}
-	p->succ_start[node + 1] = at;
-}
-
-static bool expand(struct vtpu_load *load, struct vtpu_program *p, const struct vtpu_sim *sim,
-		   const struct vtpu_hazards *h, struct expansion *x)
-{
-	uint32_t node = 0, end;
-
-	p->instances = sim->n * p->width;
-	p->nodes = p->instances + h->joins * p->width;
-	p->edges = (uint64_t)h->edges * p->width;
-	if (p->edges > UINT32_MAX || !number_nodes(p, sim, h->joins, x) ||
-	    !sort_edges(h, sim->n + h->joins, x))
-		return false;
-	p->instance = keep(p, p->instances, sizeof(*p->instance));
-	p->preds = keep(p, p->nodes, sizeof(*p->preds));
-	p->succ_start = keep(p, (size_t)p->nodes + 1, sizeof(*p->succ_start));
-	p->succ = keep(p, p->edges, sizeof(*p->succ));
-	if (!p->instance || !p->preds || !p->succ_start || !p->succ)
-		return false;
-	memset(p->preds, 0, p->nodes * sizeof(*p->preds));
-	p->succ_start[0] = 0;
-	for (uint32_t place = 0; place < sim->n && !vtpu_load_cancelled(load); place = end) {
-		end = place + x->stride[place];
-		for (uint32_t core = 0; core < p->width; core++) {
-			for (uint32_t i = place; i < end; i++, node++) {
-				uint32_t number = sim->order[i], unit = vtpu_sim_unit(sim, number);
-
-				p->instance[node] = (struct vtpu_instance){
-					.index = number - sim->first[unit],
-					.unit = (uint8_t)unit,
-					.core = (uint8_t)core,
-				};
-				put_node(p, x, i, core, node);
-			}
-		}
-	}
-	for (uint32_t core = 0; core < p->width && !vtpu_load_cancelled(load); core++)
-		for (uint32_t join = 0; join < h->joins; join++, node++)
-			put_node(p, x, sim->n + join, core, node);
-	return true;
-}
-
-static bool make_graph(struct vtpu_load *load, struct vtpu_program *p, const struct vtpu_sim *sim,
-		       const struct vtpu_hazards *h)
-{
-	struct expansion x = { 0 };
-	bool ok = expand(load, p, sim, h, &x);
-
-	free(x.base);
-	free(x.stride);
-	free(x.start);
-	free(x.succ);
-	return ok;
-}
-
 /* ---- All ---------------------------------------------------------------------------------- */
 
 static void set_result(struct vtpu_load_result *result, const struct vtpu_image_parts *parts,
 		       const struct vtpu_sim *sim, const struct vtpu_hazards *h)
 {
 	const uint32_t width = parts->header->width;
-	const uint64_t edges = (uint64_t)h->edges * width;
+	const uint64_t edges = (uint64_t)h->own.edges * width + h->far.edges;
 
 	result->cycles = sim->cycles;
 	result->mxu_cycles = sim->mxu_cycles * width;
@@ -292,7 +171,7 @@ static enum vtpu_hw_status make_program(struct vtpu_load *load,
 	p->host_bytes = sizeof(*p);
 	p->vmem_bytes = h->vmem_bytes;
 	p->reads_cold_vmem = h->reads_cold_vmem;
-	if (!copy_parts(load, p, parts) || !set_counters(p, sim) || !make_graph(load, p, sim, h))
+	if (!copy_parts(load, p, parts) || !set_counters(p, sim) || !vtpu_expand(load, p, sim, h))
 		st = VTPU_ST_NO_MEMORY;
 	/* The steps above leave a program unfinished when they see it. */
 	if (vtpu_load_cancelled(load))

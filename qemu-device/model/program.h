@@ -124,6 +124,7 @@ struct vtpu_run {
 	uint32_t scalar[VTPU_MAX_SCALARS];
 	struct vtpu_core_mem core[VTPU_MAX_CORES]; /* by core of the gang */
 	bool reference;
+	bool dense; /* skip no products with zero */
 	bool hang; /* injected: retire nothing until cancelled */
 	/** @done: called once, on a worker, after the last access to any of this memory */
 	void (*done)(struct vtpu_run *run);

@@ -13,17 +13,18 @@ void vtpu_ref_turn(struct vtpu_exec *x, struct vtpu_worker *worker)
 	const struct vtpu_program *p = x->run->program;
 
 	while (x->next < p->instances && !vtpu_worker_turn_over(worker)) {
+		struct vtpu_scratch *s = vtpu_worker_scratch(worker);
 		enum vtpu_hw_status status;
 		struct vtpu_op op;
 
 		vtpu_op_init(&op, x->run, x->next);
-		status = vtpu_op_run(&op, 0, 1, vtpu_worker_scratch(worker));
+		status = vtpu_op_run(&op, 0, 1, s);
 		if (vtpu_exec_cancelled(x)) {
 			atomic_store(&x->work.over, true);
 			return;
 		}
 		if (status != VTPU_ST_OK) {
-			vtpu_exec_fault(x, x->next, status);
+			vtpu_exec_fault(x, x->next, 0, status, s->fault_addr);
 			atomic_store(&x->work.over, true);
 			return;
 		}

@@ -3,7 +3,7 @@
  * sim.c - discrete-event simulation of a program, in whole cycles.
  *
  * Every core runs the same text, costs depend on nothing that differs between
- * cores, each has its own share of HBM, a signal to the core d further on is
+ * cores, each has its own share of HBM, a signal or a send to the core d further on is
  * matched by one from the core d before, and a barrier is every core's. So by
  * induction over events all cores are in the same state in every cycle, and one
  * is simulated for all: a signal to another core comes back to this one, one hop
@@ -45,6 +45,7 @@ struct engine {
 	uint64_t hop;
 	uint64_t now;
 	uint64_t hbm_free;
+	uint64_t link_free[VTPU_COST_LINKS];
 	uint32_t placed;
 	struct queue queue[VTPU_UNITS];
 	uint32_t sem[256];
@@ -67,15 +68,19 @@ static void start(struct engine *e, uint32_t unit)
 	struct vtpu_cost cost = vtpu_cost_insn(e->geometry, &q->text[q->head], e->width);
 	uint64_t busy_from = e->now, done;
 
-	if (unit == VTPU_UNIT_DMA) {
+	if (cost.issue) {
+		uint64_t *server = cost.hbm  ? &e->hbm_free :
+				   cost.link ? &e->link_free[cost.link - 1] :
+					       NULL;
+
 		busy_from += cost.issue;
 		q->free = busy_from;
-		if (cost.hbm) {
-			if (e->hbm_free > busy_from)
-				busy_from = e->hbm_free;
-			e->hbm_free = busy_from + cost.busy;
-		}
-		done = busy_from + cost.busy + cost.latency;
+		if (server && *server > busy_from)
+			busy_from = *server;
+		done = busy_from + cost.busy;
+		if (server)
+			*server = done;
+		done += cost.latency;
 	} else {
 		/* The first weights of an idle array are not loaded behind another stream. */
 		if (!q->head || e->now > q->free)
@@ -104,7 +109,13 @@ static void start_all(struct engine *e)
 
 /* ---- Completions -------------------------------------------------------------- */
 
-/* The signals of an instruction: those to its own core, or those to others. */
+/* A signal to another core is late by a hop, unless it comes with the data of a send. */
+static bool is_far(const struct vtpu_insn *insn, const struct vtpu_signal *s)
+{
+	return s->core && !(insn->opcode == VTPU_OP_SEND && s->core == insn->payload.dma.core);
+}
+
+/* The signals of an instruction: those that act at its completion, or those that are late. */
 static enum vtpu_hw_status deliver(struct engine *e, uint32_t unit, uint32_t index, bool far)
 {
 	const struct vtpu_insn *insn = &e->queue[unit].text[index];
@@ -112,7 +123,7 @@ static enum vtpu_hw_status deliver(struct engine *e, uint32_t unit, uint32_t ind
 	for (unsigned int i = 0; i < 2; i++) {
 		const struct vtpu_signal *s = &insn->signal[i];
 
-		if (!(insn->flags & VTPU_INSN_SIGNAL0 << i) || (s->core != 0) != far)
+		if (!(insn->flags & VTPU_INSN_SIGNAL0 << i) || is_far(insn, s) != far)
 			continue;
 		if (e->sem[s->sem] > (uint32_t)INT32_MAX - s->inc) {
 			struct vtpu_load_record r = {

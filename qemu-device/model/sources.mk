@@ -23,17 +23,26 @@ MODEL_SOURCES := \
 	watchdog.c \
 	box.c \
 	clock.c \
+	expand.c \
+	far.c \
+	fold.c \
 	hazard.c \
 	image.c \
 	insn.c \
 	insn_boxes.c \
+	insn_conv.c \
 	insn_shape.c \
 	insn_table.c \
+	insn_train.c \
 	load.c \
 	race.c \
 	segment.c \
 	sim.c \
 	written.c \
+	conv.c \
+	conv_pack.c \
+	conv_sparse.c \
+	conv_wgrad_sparse.c \
 	epilogue.c \
 	exec.c \
 	kernels/scalar.c \
@@ -41,10 +50,16 @@ MODEL_SOURCES := \
 	pool.c \
 	ref_exec.c \
 	unit.c \
+	unit_conv.c \
 	unit_dma.c \
 	unit_mxu.c \
+	unit_opt.c \
+	unit_pool.c \
+	unit_rng.c \
 	unit_rows.c \
 	unit_vpu.c \
+	unit_wgrad.c \
+	unit_xent.c \
 	unit_xlu.c
 
 # Host kernels that need an instruction set of their own, and its flags.

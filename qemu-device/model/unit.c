@@ -87,8 +87,9 @@ enum vtpu_hw_status vtpu_op_run(const struct vtpu_op *op, uint32_t part, uint32_
 		return VTPU_ST_INTERNAL; /* the loader lets no such opcode through */
 	if (suppressed(op))
 		return VTPU_ST_OK;
+	s->status = VTPU_ST_OK;
 	fp = vtpu_fp_enter();
 	row->run(op, part, parts, s);
 	vtpu_fp_leave(fp);
-	return VTPU_ST_OK;
+	return s->status;
 }

@@ -45,7 +45,17 @@ struct vtpu_scratch {
 	float *acc;
 	/** @reg: blocks for registers, operands and immediates of chains: [VTPU_REGS][VTPU_BLOCK] */
 	float *reg;
+	/** @status: what went wrong in the part that ran last, with @fault_addr; else OK */
+	enum vtpu_hw_status status;
+	uint64_t fault_addr;
 };
+
+/** vtpu_op_fault() - a part has met data that it cannot work with, and ends */
+static inline void vtpu_op_fault(struct vtpu_scratch *s, enum vtpu_hw_status status, uint64_t addr)
+{
+	s->status = status;
+	s->fault_addr = addr;
+}
 
 #define VTPU_REGS 8
 
@@ -92,6 +102,7 @@ uint32_t vtpu_op_parts(const struct vtpu_op *op, uint32_t threads);
  * vtpu_op_run() - do part @part of @parts
  *
  * Ends early, with its results undefined, when the run is cancelled.
+ * Return: OK, or a fault; then @s says where.
  */
 enum vtpu_hw_status vtpu_op_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 				struct vtpu_scratch *s);
@@ -124,15 +135,30 @@ static inline uint64_t vtpu_split(uint64_t total, uint32_t part, uint32_t parts)
  */
 uint32_t vtpu_dma_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_mxu_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_conv_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_ew_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_argmax_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_opt_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_pool_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_rng_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_xent_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_rows_parts(const struct vtpu_op *op, uint32_t threads);
 
 /** vtpu_ctl_run() - of instructions that touch no memory: nothing */
 void vtpu_ctl_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
 void vtpu_dma_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_conv_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_wgrad_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		    struct vtpu_scratch *s);
 void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 		     struct vtpu_scratch *s);
 void vtpu_ew_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_argmax_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
+		     struct vtpu_scratch *s);
+void vtpu_opt_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_pool_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_rng_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
+void vtpu_xent_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s);
 void vtpu_reduce_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 		     struct vtpu_scratch *s);
 void vtpu_softmax_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * unit_dma.c - COPY and FILL: boxes of up to five dimensions, zero padding, casts.
+ * unit_dma.c - COPY, FILL and SEND: boxes of up to five dimensions, zero padding, casts.
  *
  * A box is first brought into its simplest form: dimensions that follow each
  * other without a gap on both sides become one, and an innermost run of bytes
@@ -8,6 +8,7 @@
  * A box that overlaps itself or its source keeps that order to the letter and
  * is never cut into parts, so such a program too has one result.
  */
+#include "send.h"
 #include "unit.h"
 
 #define DIMS 5
@@ -23,7 +24,7 @@ struct dim {
 	int64_t src, dst;
 };
 
-/** struct box - a COPY or FILL */
+/** struct box - a COPY, FILL or SEND */
 struct box {
 	const struct vtpu_op *op;
 	struct vtpu_scratch *s;
@@ -301,6 +302,18 @@ static uint8_t *address(const struct vtpu_op *op, uint64_t a)
 	}
 }
 
+/* From this core's place for the receiver to the receiver's place for this core */
+static void displace(struct box *b)
+{
+	const struct vtpu_op *op = b->op;
+	const uint32_t width = op->run->program->width,
+		       to = vtpu_send_to(op->insn, op->core, width);
+
+	b->src += vtpu_send_shift(op->insn, false, op->core, width);
+	b->dst = op->run->core[to].vmem + VTPU_ADDR_OFFSET(op->insn->payload.dma.dst) +
+		 vtpu_send_shift(op->insn, true, op->core, width);
+}
+
 static void box_init(struct box *b, const struct vtpu_op *op, struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_dma *x = &op->insn->payload.dma;
@@ -331,6 +344,8 @@ static void box_init(struct box *b, const struct vtpu_op *op, struct vtpu_scratc
 		b->src = address(op, x->src);
 		b->src_bytes = vtpu_type_bytes(x->src_type);
 	}
+	if (op->insn->opcode == VTPU_OP_SEND)
+		displace(b);
 	b->in_order = overlaps(b);
 	if (!b->in_order)
 		simplify(b);

@@ -351,7 +351,7 @@ void vtpu_mxu_matmul(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 	uint32_t most_rows = UINT32_MAX;
 
 	cut_part(&p, part, parts);
-	vtpu_epilogue_init(&p.epi, op, s);
+	vtpu_epilogue_init(&p.epi, op, s, x->n);
 	p.in_place = x->d_type == VTPU_TYPE_F32 && !p.epi.reads_result;
 	if (!p.in_place && p.depth > VTPU_MXU_DEPTH)
 		most_rows = VTPU_MXU_PM;

@@ -6,11 +6,9 @@
  * and joins the blocks' results in a tree over their numbers; a column
  * reduction is one chain down the rows. So neither knows of parts.
  */
-#include "unit.h"
+#include "tree.h"
 
 #define PART_ELEMENTS (1u << 16)
-
-_Static_assert(VTPU_REDUCE_BLOCK == VTPU_BLOCK, "a block of a row reduction is a working block");
 
 uint32_t vtpu_rows_parts(const struct vtpu_op *op, uint32_t threads)
 {
@@ -32,43 +30,6 @@ static void put(const struct vtpu_op *op, uint8_t *out, const float *x, size_t n
 
 /* ---- Over columns: one result for each row ------------------------------- */
 
-/** struct tree - results of blocks, joined as soon as two of one size are there */
-struct tree {
-	unsigned int op;
-	unsigned int depth;
-	uint64_t blocks;
-	float value[33];
-};
-
-static void tree_add(struct tree *t, float x)
-{
-	t->value[t->depth++] = x;
-	t->blocks++;
-	for (uint64_t n = t->blocks; !(n & 1); n /= 2) {
-		t->depth--;
-		t->value[t->depth - 1] =
-			vtpu_reduce_combine(t->op, t->value[t->depth - 1], t->value[t->depth]);
-	}
-}
-
-static float tree_end(struct tree *t)
-{
-	while (t->depth > 1) {
-		t->depth--;
-		t->value[t->depth - 1] =
-			vtpu_reduce_combine(t->op, t->value[t->depth - 1], t->value[t->depth]);
-	}
-	return t->value[0] + 0.0f;
-}
-
-/* Reduces one block, of @n elements, after padding it. */
-static void reduce_block(const struct vtpu_op *op, struct tree *t, float *x, size_t n)
-{
-	for (size_t i = n; i % VTPU_REDUCE_PARTIALS; i++)
-		x[i] = vtpu_reduce_identity(t->op);
-	tree_add(t, op->run->kernels->reduce(t->op, x, n));
-}
-
 static void reduce_rows(const struct vtpu_op *op, uint32_t row, uint32_t end,
 			struct vtpu_scratch *s)
 {
@@ -77,7 +38,7 @@ static void reduce_rows(const struct vtpu_op *op, uint32_t row, uint32_t end,
 
 	for (; row < end; row++) {
 		const uint8_t *in = vtpu_op_vmem(op, x->in) + (size_t)row * x->in_pitch;
-		struct tree t = { .op = x->op };
+		struct vtpu_tree t = { .op = x->op };
 		float result;
 
 		for (uint32_t col = 0; col < x->cols; col += VTPU_BLOCK) {
@@ -88,9 +49,9 @@ static void reduce_rows(const struct vtpu_op *op, uint32_t row, uint32_t end,
 			op->run->kernels->widen(block,
 						in + (size_t)col * vtpu_type_bytes(x->in_type), n,
 						x->in_type);
-			reduce_block(op, &t, block, n);
+			vtpu_tree_add(&t, op->run->kernels, block, n);
 		}
-		result = tree_end(&t);
+		result = vtpu_tree_end(&t);
 		put(op, vtpu_op_vmem(op, x->out) + (size_t)row * x->out_pitch, &result, 1);
 	}
 }
@@ -180,7 +141,7 @@ static float softmax_pass(const struct vtpu_op *op, uint32_t row, enum softmax_p
 	const struct vtpu_kernels *k = op->run->kernels;
 	const uint8_t *in = vtpu_op_vmem(op, x->in) + (size_t)row * x->in_pitch;
 	uint8_t *out = vtpu_op_vmem(op, x->out) + (size_t)row * x->out_pitch;
-	struct tree t = { .op = pass == PASS_MAX ? VTPU_REDUCE_MAX : VTPU_REDUCE_SUM };
+	struct vtpu_tree t = { .op = pass == PASS_MAX ? VTPU_REDUCE_MAX : VTPU_REDUCE_SUM };
 	float *block = vtpu_reg(s, S_X);
 
 	for (uint32_t col = 0; col < x->cols; col += VTPU_BLOCK) {
@@ -198,10 +159,10 @@ static float softmax_pass(const struct vtpu_op *op, uint32_t row, enum softmax_p
 			k->ew(VTPU_EW_DIV, block, block, vtpu_reg(s, S_SUM), n);
 			put(op, out + (size_t)col * vtpu_type_bytes(x->out_type), block, n);
 		} else {
-			reduce_block(op, &t, block, n);
+			vtpu_tree_add(&t, op->run->kernels, block, n);
 		}
 	}
-	return pass == PASS_DIVIDE ? 0.0f : tree_end(&t);
+	return pass == PASS_DIVIDE ? 0.0f : vtpu_tree_end(&t);
 }
 
 void vtpu_softmax_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,

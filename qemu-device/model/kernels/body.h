@@ -11,7 +11,15 @@
 #include "kernels/vmath.h"
 
 #define GEMM_NR (GEMM_NV * VW)
-#define INLINE	static inline __attribute__((always_inline))
+/* Sizes become constants of straight code; not where every access is checked, as that takes minutes to compile. */
+#ifdef VTPU_CHECKED
+#define INLINE static __attribute__((noinline, unused))
+#define UNROLL(n)
+#else
+#define INLINE	  static inline __attribute__((always_inline))
+#define UNROLL(n) _Pragma(UNROLL_TEXT(GCC unroll n))
+#define UNROLL_TEXT(text) #text
+#endif
 
 _Static_assert(GEMM_NR <= VTPU_GEMM_MAX_NR && GEMM_MR <= VTPU_GEMM_MAX_MR, "micro-tile");
 _Static_assert(GEMM_KC <= VTPU_GEMM_KC, "contraction block");
@@ -29,40 +37,40 @@ INLINE void gemm_tile(const struct vtpu_gemm *g, const unsigned int rows, const 
 	const size_t ap = g->a_pitch, bp = g->b_pitch;
 	vf acc[GEMM_MR][GEMM_NV];
 
-#pragma GCC unroll 16
+UNROLL(16)
 	for (unsigned int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
+UNROLL(4)
 		for (unsigned int v = 0; v < GEMM_NV; v++)
 			acc[i][v] = c ? v_load(c + i * c_pitch + v * VW) : v_zero();
 	}
 	for (size_t k = g->k; k; k--) {
 		vf bv[GEMM_NV];
 
-#pragma GCC unroll 4
+UNROLL(4)
 		for (unsigned int v = 0; v < GEMM_NV; v++)
 			bv[v] = v_load(b + v * VW);
 		b += bp;
-#pragma GCC unroll 16
+UNROLL(16)
 		for (unsigned int i = 0; i < rows; i++) {
 			vf av = v_set(a[i * ap]);
 
-#pragma GCC unroll 4
+UNROLL(4)
 			for (unsigned int v = 0; v < GEMM_NV; v++)
 				acc[i][v] = v_fma(av, bv[v], acc[i][v]);
 		}
 		a++;
 	}
 	if (g->last) {
-#pragma GCC unroll 16
+UNROLL(16)
 		for (unsigned int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
+UNROLL(4)
 			for (unsigned int v = 0; v < GEMM_NV; v++)
 				acc[i][v] = vm_canon(v_add(acc[i][v], v_zero()));
 		}
 	}
-#pragma GCC unroll 16
+UNROLL(16)
 	for (unsigned int i = 0; i < rows; i++) {
-#pragma GCC unroll 4
+UNROLL(4)
 		for (unsigned int v = 0; v < GEMM_NV; v++)
 			v_store(d + i * d_pitch + v * VW, acc[i][v]);
 	}
@@ -371,14 +379,28 @@ static float reduce(unsigned int op, const float *x, size_t n)
 	}
 }
 
+#include "kernels/conv_body.h"
+#include "kernels/pooling_body.h"
+
 const struct vtpu_kernels VEC_NAME = {
 	.isa = VEC_ISA,
 	.mr = GEMM_MR,
 	.nr = GEMM_NR,
+	.vw = VW,
 	.kc = GEMM_KC,
 	.gemm = gemm,
 	.widen = widen,
 	.narrow = narrow,
 	.ew = ew,
 	.reduce = reduce,
+	.pool = pool,
+	.pool_grad = pool_grad,
+	.pool_spread = pool_spread,
+	.argmax = argmax,
+	.optimize = optimize,
+	.taps = taps,
+	.window = window,
+	.nonzero = nonzero,
+	.finite = all_finite,
+	.sparse = sparse,
 };

@@ -14,6 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/conv.h"
+#include "kernels/pooling.h"
+
 /* Elements of a working block: 4 KiB of f32, so that a chain's registers stay in L1. */
 #define VTPU_BLOCK 1024
 /* Blocks may be read and written up to the next multiple of this many elements. */
@@ -65,6 +68,8 @@ struct vtpu_kernels {
 	unsigned int mr;
 	/** @nr: columns of a micro-tile, the width of a panel of B */
 	unsigned int nr;
+	/** @vw: lanes of a vector */
+	unsigned int vw;
 	/** @kc: rows of a panel of B that suit the caches, at most %VTPU_GEMM_KC */
 	unsigned int kc;
 
@@ -96,6 +101,40 @@ struct vtpu_kernels {
 	 *     a multiple of %VTPU_REDUCE_PARTIALS
 	 */
 	float (*reduce)(unsigned int op, const float *x, size_t n);
+
+	/** @pool: row @row of an image's output: the first of the largest; of NaNs, the last; or the average */
+	void (*pool)(const struct vtpu_pooling *p, uint32_t row);
+
+	/** @pool_grad: row @row of the image's gradient */
+	void (*pool_grad)(const struct vtpu_pooling *p, uint32_t row);
+
+	/**
+	 * @pool_spread: the same for maxima of windows that touch and do not overlap, without
+	 * padding: all elements of row @row of windows
+	 */
+	void (*pool_spread)(const struct vtpu_pooling *p, uint32_t row);
+
+	/** @argmax: the first of the largest of @n elements; a NaN is larger than any number */
+	size_t (*argmax)(const float *x, size_t n);
+
+	/** @optimize: a step of @n parameters; @m and @v as the kind has them */
+	void (*optimize)(const struct vtpu_optimizer *o, float *p, const float *g, float *m,
+			 float *v, size_t n);
+
+	/** @taps: see struct vtpu_taps */
+	void (*taps)(const struct vtpu_taps *t);
+
+	/** @window: see struct vtpu_window. The first of the largest; of NaNs, the last */
+	void (*window)(const struct vtpu_window *w);
+
+	/** @nonzero: a bit for each of @n elements that is not zero (NaN is not); returns their number */
+	size_t (*nonzero)(uint64_t *mask, const float *x, size_t n);
+
+	/** @finite: are all of @n elements finite? */
+	bool (*finite)(const float *x, size_t n);
+
+	/** @sparse: see struct vtpu_sparse */
+	void (*sparse)(const struct vtpu_sparse *s);
 };
 
 extern const struct vtpu_kernels vtpu_kernels_scalar;

@@ -17,6 +17,7 @@
 #define GEMM_MR	 6
 #define GEMM_NV	 2
 #define GEMM_KC	 256
+#define TAPS_L1	 6144 /* elements of a panel that may stay in L1 while rows pass by */
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -41,6 +42,8 @@ typedef __m256 vm;
 #define v_ne(a, b)     _mm256_cmp_ps(a, b, _CMP_NEQ_UQ)
 #define v_nan(a)       _mm256_cmp_ps(a, a, _CMP_UNORD_Q)
 #define v_sel(m, a, b) _mm256_blendv_ps(b, a, m)
+#define vm_either(a, b) _mm256_or_ps(a, b)
+#define vm_bits(m)     ((unsigned int)_mm256_movemask_ps(m))
 #define vi_set(x)      _mm256_set1_epi32((int)(x))
 #define v_bits(x)      _mm256_castps_si256(x)
 #define v_float(x)     _mm256_castsi256_ps(x)
@@ -62,6 +65,13 @@ static inline void vi_store_u16(uint16_t *p, vi x)
 	__m128i hi = _mm256_extracti128_si256(x, 1);
 
 	_mm_storeu_si128((__m128i *)p, _mm_packus_epi32(lo, hi));
+}
+
+static inline void vi_store_u8(uint8_t *p, vi x)
+{
+	__m128i half = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+
+	_mm_storel_epi64((__m128i *)p, _mm_packus_epi16(half, half));
 }
 
 #endif /* VTPU_VEC_AVX2_H */

@@ -17,6 +17,7 @@
 #define GEMM_MR	 12
 #define GEMM_NV	 2
 #define GEMM_KC	 256
+#define TAPS_L1	 6144
 
 typedef __m512 vf;
 typedef __m512i vi;
@@ -41,6 +42,8 @@ typedef __mmask16 vm;
 #define v_ne(a, b)	   _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ)
 #define v_nan(a)	   _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q)
 #define v_sel(m, a, b)	   _mm512_mask_blend_ps(m, b, a)
+#define vm_either(a, b)	   ((vm)((a) | (b)))
+#define vm_bits(m)	   ((unsigned int)(m))
 #define vi_set(x)	   _mm512_set1_epi32((int)(x))
 #define v_bits(x)	   _mm512_castps_si512(x)
 #define v_float(x)	   _mm512_castsi512_ps(x)
@@ -56,5 +59,6 @@ typedef __mmask16 vm;
 #define vi_load_u16(p)	   _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p)))
 #define vi_load_u8(p)	   _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
 #define vi_store_u16(p, x) _mm256_storeu_si256((__m256i *)(p), _mm512_cvtepi32_epi16(x))
+#define vi_store_u8(p, x)  _mm_storeu_si128((__m128i *)(p), _mm512_cvtepi32_epi8(x))
 
 #endif /* VTPU_VEC_AVX512_H */

@@ -19,6 +19,7 @@
 #define GEMM_MR	 4
 #define GEMM_NV	 4 /* vectors in the width of a micro-tile */
 #define GEMM_KC	 256
+#define TAPS_L1	 4096
 
 typedef float vf;
 typedef uint32_t vi;
@@ -119,6 +120,17 @@ static inline vf v_sel(vm m, vf a, vf b)
 	return m ? a : b;
 }
 
+static inline vm vm_either(vm a, vm b)
+{
+	return a || b;
+}
+
+/** vm_bits() - a bit for each lane */
+static inline unsigned int vm_bits(vm m)
+{
+	return m != 0;
+}
+
 static inline vi vi_set(uint32_t x)
 {
 	return x;
@@ -183,6 +195,12 @@ static inline vi vi_load_u8(const uint8_t *p)
 static inline void vi_store_u16(uint16_t *p, vi x)
 {
 	*p = (uint16_t)x;
+}
+
+/** vi_store_u8() - lanes below 2^8 */
+static inline void vi_store_u8(uint8_t *p, vi x)
+{
+	*p = (uint8_t)x;
 }
 
 #endif /* VTPU_VEC_SCALAR_H */
