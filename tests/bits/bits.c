@@ -38,7 +38,7 @@ static bool job_load(struct job *j)
 	static struct vtpu_load_record records[VTPU_MAX_RECORDS];
 	struct vtpu_load_request req = {
 		.geometry = &j->geometry,
-		.caps = VTPU_CAP_F32 | VTPU_CAP_BF16,
+		.caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV | VTPU_CAP_ICI,
 		.flags = j->what->racy ? 0 : VTPU_LOAD_STRICT,
 	};
 	struct vtpu_load_result result;

@@ -27,6 +27,7 @@ PORTABLE(cvtepi32_ps, __m512, f32, simde__m512i a, (float)simde__m512i_to_privat
 PORTABLE(cvtepu16_epi32, __m512i, u32, simde__m256i a, simde__m256i_to_private(a).u16[i])
 PORTABLE(cvtepu8_epi32, __m512i, u32, simde__m128i a, simde__m128i_to_private(a).u8[i])
 PORTABLE(cvtepi32_epi16, __m256i, u16, simde__m512i a, (uint16_t)simde__m512i_to_private(a).i32[i])
+PORTABLE(cvtepi32_epi8, __m128i, u8, simde__m512i a, (uint8_t)simde__m512i_to_private(a).i32[i])
 PORTABLE(floor_ps, __m512, f32, simde__m512 a, floorf(simde__m512_to_private(a).f32[i]))
 
 #undef _mm512_srai_epi32
@@ -34,12 +35,14 @@ PORTABLE(floor_ps, __m512, f32, simde__m512 a, floorf(simde__m512_to_private(a).
 #undef _mm512_cvtepu16_epi32
 #undef _mm512_cvtepu8_epi32
 #undef _mm512_cvtepi32_epi16
+#undef _mm512_cvtepi32_epi8
 #undef _mm512_roundscale_ps
 #define _mm512_srai_epi32(a, n)	      portable_srai_epi32(a, n)
 #define _mm512_cvtepi32_ps(a)	      portable_cvtepi32_ps(a, 0)
 #define _mm512_cvtepu16_epi32(a)      portable_cvtepu16_epi32(a, 0)
 #define _mm512_cvtepu8_epi32(a)	      portable_cvtepu8_epi32(a, 0)
 #define _mm512_cvtepi32_epi16(a)      portable_cvtepi32_epi16(a, 0)
+#define _mm512_cvtepi32_epi8(a)	      portable_cvtepi32_epi8(a, 0)
 #define _mm512_roundscale_ps(a, mode) portable_floor_ps(a, mode)
 
 #include "kernels/vec_avx512.h"

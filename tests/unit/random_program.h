@@ -11,6 +11,7 @@
 
 #include "image_builder.h"
 #include "insn.h"
+#include "send.h"
 
 /** struct rng - xorshift64* */
 struct rng {
@@ -42,7 +43,8 @@ struct random_program {
 	uint32_t chain; /* not 0: of 100 waits for earlier instructions of two other units, how many are made */
 	bool serial; /* with chain: wait for the instruction before, if that is on another unit */
 	bool far_signals;
-	bool dense; /* no strides */
+	uint32_t sends; /* of 100 instructions, how many are sends */
+	bool dense;	/* no strides */
 };
 
 #define RANDOM_BASES 2	  /* one read and written, one read */
@@ -100,6 +102,26 @@ static inline void random_dma(struct rng *r, const struct random_program *p, str
 		if (p->dense)
 			x->src_stride[d] = fill ? 0 : (int32_t)element;
 	}
+}
+
+static inline void random_send(struct rng *r, const struct random_program *p,
+			       struct vtpu_insn *insn)
+{
+	struct vtpu_insn_dma *x = &insn->payload.dma;
+	uint32_t element;
+
+	random_dma(r, p, insn);
+	element = ib_type_bytes(x->dst_type);
+	memset(x->pad_before, 0, sizeof(x->pad_before));
+	memset(x->pad_after, 0, sizeof(x->pad_after));
+	if (x->ndim > 4)
+		x->ndim = 4;
+	x->src = VTPU_ADDR(VTPU_SPACE_VMEM, 0, rng_below(r, p->span / element) * element);
+	x->dst = VTPU_ADDR(VTPU_SPACE_VMEM, 0, rng_below(r, p->span / element) * element);
+	x->core = (uint16_t)rng_below(r, p->width);
+	x->count[4] = 1;
+	x->src_stride[4] = rng_below(r, 2) ? (int32_t)(rng_below(r, 12) * element) : 0;
+	x->dst_stride[4] = rng_below(r, 2) ? (int32_t)(rng_below(r, 12) * element) : 0;
 }
 
 static inline void random_matmul(struct rng *r, const struct random_program *p,
@@ -190,14 +212,18 @@ static inline void random_sync(struct rng *r, const struct random_program *p,
 	if (p->chain) {
 		/* Each unit counts its instructions in a semaphore of its own, so these programs end. */
 		for (int i = 0; i < (p->serial ? 1 : 2); i++) {
-			uint32_t unit = p->serial ? last_unit : rng_below(r, VTPU_UNIT_XLU + 1);
+			uint32_t units = p->sends ? VTPU_UNITS : VTPU_UNIT_XLU + 1;
+			uint32_t unit = p->serial ? last_unit : rng_below(r, units);
 
 			if (unit != insn->unit && b->queue[unit].count &&
 			    rng_below(r, 100) < p->chain)
 				ib_wait(insn, (uint8_t)unit, b->queue[unit].count);
 		}
-		ib_signal(insn, insn->unit, p->far_signals ? (uint8_t)rng_below(r, p->width) : 0,
-			  1);
+		if (insn->opcode == VTPU_OP_SEND)
+			ib_signal(insn, insn->unit, (uint8_t)insn->payload.dma.core, 1);
+		else
+			ib_signal(insn, insn->unit,
+				  p->far_signals ? (uint8_t)rng_below(r, p->width) : 0, 1);
 		return;
 	}
 	if (rng_below(r, 100) < p->sync)
@@ -210,10 +236,12 @@ static inline void random_sync(struct rng *r, const struct random_program *p,
 		ib_signal(insn, (uint8_t)rng_below(r, p->sems), 0, 1);
 }
 
-static inline bool random_fits(const struct vtpu_boxes *boxes)
+static inline bool random_fits(const struct vtpu_insn *insn, const struct vtpu_boxes *boxes,
+			       uint32_t width)
 {
 	for (unsigned int i = 0; i < boxes->n; i++)
-		if (boxes->box[i].end > RANDOM_BYTES)
+		if (boxes->box[i].end + (int64_t)vtpu_send_most(insn, boxes->box[i].write, width) >
+		    RANDOM_BYTES)
 			return false;
 	return true;
 }
@@ -234,6 +262,9 @@ static inline void random_insn(struct rng *r, const struct random_program *p,
 		case VTPU_OP_FILL:
 			random_dma(r, p, insn);
 			break;
+		case VTPU_OP_SEND:
+			random_send(r, p, insn);
+			break;
 		case VTPU_OP_MATMUL:
 			random_matmul(r, p, insn);
 			break;
@@ -250,7 +281,8 @@ static inline void random_insn(struct rng *r, const struct random_program *p,
 			break;
 		}
 		random_sync(r, p, b, insn, position, last_unit);
-	} while (vtpu_insn_check(env, insn, insn->unit, &boxes, &record) || !random_fits(&boxes));
+	} while (vtpu_insn_check(env, insn, insn->unit, &boxes, &record) ||
+		 !random_fits(insn, &boxes, p->width));
 }
 
 /** random_image() - a program; free() it */
@@ -274,6 +306,8 @@ static inline void *random_image(struct rng *r, const struct random_program *p, 
 	for (uint32_t i = 0; i < p->instructions; i++) {
 		uint8_t opcode = opcodes[rng_below(r, sizeof(opcodes))];
 
+		if (p->sends && rng_below(r, 100) < p->sends)
+			opcode = VTPU_OP_SEND;
 		random_insn(r, p, &b, &env, opcode, i, last_unit);
 		last_unit = ib_unit(opcode);
 	}

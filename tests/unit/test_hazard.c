@@ -8,14 +8,9 @@
  * every core. Random small programs, and the cases that are easy to get wrong.
  */
 #include "clock.h"
+#include "plain_hazards.h"
 #include "preset.h"
-#include "program.h"
-#include "random_program.h"
 #include "tap.h"
-
-#define MOST	 512 /* instances of a program here */
-#define MEMORY	 RANDOM_BYTES
-#define MEMORIES 4 /* VMEM, SMEM, HBM base 0 and 1 */
 
 static struct vtpu_hw_geometry geometry;
 static struct vtpu_load_record records[VTPU_MAX_RECORDS];
@@ -26,273 +21,13 @@ static struct vtpu_program *load(const void *image, size_t bytes, uint32_t flags
 	struct vtpu_load_request req = { .image = image,
 					 .bytes = bytes,
 					 .geometry = &geometry,
-					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16,
+					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV |
+						 VTPU_CAP_ICI,
 					 .flags = flags };
 	struct vtpu_program *program;
 
 	vtpu_program_load(&req, &program, &result, records);
 	return program;
-}
-
-/* ---- Bytes, found by walking the fields ------------------------------------------ */
-
-#define WORDS (MEMORIES * MEMORY / 64)
-
-static uint64_t reads[MOST][WORDS],
-	writes[MOST][WORDS]; /* a bit for each byte; by instruction of the text */
-
-static void touch(uint8_t *memory, int64_t at, uint32_t bytes, uint8_t how)
-{
-	for (uint32_t i = 0; i < bytes; i++)
-		memory[at + i] |= how;
-}
-
-static void touch_dma(uint8_t (*memory)[MEMORY], const struct vtpu_insn_dma *x, bool dst)
-{
-	static const uint8_t of_space[] = { 0, 2, 1 };
-	uint64_t addr = dst ? x->dst : x->src;
-	uint32_t element = ib_type_bytes(dst ? x->dst_type : x->src_type), n[5], k[5];
-	uint8_t *m = memory[of_space[VTPU_ADDR_SPACE(addr)] + VTPU_ADDR_BASE(addr)];
-
-	for (int d = 0; d < 5; d++)
-		n[d] = x->count[d] + (dst && d < 4 ? x->pad_before[d] + x->pad_after[d] : 0);
-	for (k[4] = 0; k[4] < n[4]; k[4]++)
-		for (k[3] = 0; k[3] < n[3]; k[3]++)
-			for (k[2] = 0; k[2] < n[2]; k[2]++)
-				for (k[1] = 0; k[1] < n[1]; k[1]++)
-					for (k[0] = 0; k[0] < n[0]; k[0]++) {
-						int64_t at = (int64_t)VTPU_ADDR_OFFSET(addr);
-
-						for (int d = 0; d < 5; d++)
-							at += (int64_t)k[d] *
-							      (dst ? x->dst_stride[d] :
-								     x->src_stride[d]);
-						touch(m, at, element, dst ? 2 : 1);
-					}
-}
-
-static void touch_matrix(uint8_t *m, uint32_t addr, uint32_t rows, uint32_t cols, uint32_t pitch,
-			 uint32_t element, uint8_t how)
-{
-	for (uint32_t i = 0; i < rows; i++)
-		touch(m, addr + (int64_t)i * pitch, cols * element, how);
-}
-
-static void touch_mxu(uint8_t *m, const struct vtpu_insn_mxu *x)
-{
-	uint32_t a = ib_type_bytes(x->a_type), b = ib_type_bytes(x->b_type);
-
-	for (uint32_t g = 0; g < x->g; g++)
-		for (uint32_t k = 0; k < x->k; k++) {
-			for (uint32_t i = 0; i < x->m; i++)
-				touch(m,
-				      x->a + (int64_t)g * x->a_gstride +
-					      (x->mode & VTPU_MXU_TRANS_A ? k * x->lda + i * a :
-									    i * x->lda + k * a),
-				      a, 1);
-			for (uint32_t j = 0; j < x->n; j++)
-				touch(m,
-				      x->b + (int64_t)g * x->b_gstride +
-					      (x->mode & VTPU_MXU_TRANS_B ? j * x->ldb + k * b :
-									    k * x->ldb + j * b),
-				      b, 1);
-		}
-	if (x->mode & VTPU_MXU_ACCUMULATE)
-		touch_matrix(m, x->c, x->m, x->n, x->ldc, 4, 1);
-	if (x->epi_op[0] == VTPU_EPI_BIAS)
-		touch(m, x->epi_arg[0], 4 * x->n, 1);
-	touch_matrix(m, x->d, x->m, x->n, x->ldd, ib_type_bytes(x->d_type), 2);
-}
-
-static void touch_ew(uint8_t *m, const struct vtpu_insn_ew *x)
-{
-	for (uint32_t i = 0; i < x->nin; i++) {
-		bool rows = x->in_bcast[i] == VTPU_BCAST_FULL || x->in_bcast[i] == VTPU_BCAST_COL;
-		bool cols = x->in_bcast[i] == VTPU_BCAST_FULL || x->in_bcast[i] == VTPU_BCAST_ROW;
-
-		touch_matrix(m, x->in[i].addr, rows ? x->rows : 1, cols ? x->cols : 1,
-			     x->in[i].pitch, 4, 1);
-	}
-	touch_matrix(m, x->out[0].addr, x->rows, x->cols, x->out[0].pitch, 4, 2);
-}
-
-static void touch_rows(uint8_t *m, const struct vtpu_insn_rows *x, uint8_t opcode)
-{
-	uint32_t rows = x->rows, cols = x->cols, element = ib_type_bytes(x->out_type);
-
-	touch_matrix(m, x->in, rows, cols, x->in_pitch, element, 1);
-	if (opcode == VTPU_OP_TRANSPOSE)
-		touch_matrix(m, x->out, cols, rows, x->out_pitch, element, 2);
-	else if (opcode == VTPU_OP_REDUCE)
-		touch_matrix(m, x->out, x->axis ? rows : 1, x->axis ? 1 : cols, x->out_pitch,
-			     element, 2);
-	else
-		touch_matrix(m, x->out, rows, cols, x->out_pitch, element, 2);
-}
-
-static void touch_insn(uint8_t (*memory)[MEMORY], const struct vtpu_insn *insn)
-{
-	memset(memory, 0, MEMORIES * MEMORY);
-	if (insn->flags & VTPU_INSN_PRED)
-		touch(memory[1], 4 * insn->wait[0].pad, 4, 1);
-	switch (insn->opcode) {
-	case VTPU_OP_COPY:
-		touch_dma(memory, &insn->payload.dma, false);
-		/* fall through */
-	case VTPU_OP_FILL:
-		touch_dma(memory, &insn->payload.dma, true);
-		break;
-	case VTPU_OP_MATMUL:
-		touch_mxu(memory[0], &insn->payload.mxu);
-		break;
-	case VTPU_OP_EW:
-		touch_ew(memory[0], &insn->payload.ew);
-		break;
-	case VTPU_OP_REDUCE:
-	case VTPU_OP_SOFTMAX:
-	case VTPU_OP_TRANSPOSE:
-		touch_rows(memory[0], &insn->payload.rows, insn->opcode);
-		break;
-	default:
-		break;
-	}
-}
-
-/* ---- The plain answer --------------------------------------------------------------- */
-
-static bool conflict[MOST][MOST];     /* instructions of the text */
-static bool path[2 * MOST][2 * MOST]; /* nodes */
-static bool before[MOST][MOST];	      /* instances, by (core, text): surely in this order */
-
-static uint32_t text_of(const struct vtpu_program *p, uint32_t unit, uint32_t index)
-{
-	for (uint32_t u = 0; u < unit; u++)
-		index += p->count[u];
-	return index;
-}
-
-static const struct vtpu_insn *insn_of(const struct vtpu_program *p, uint32_t text, uint32_t *unit,
-				       uint32_t *index)
-{
-	for (*unit = 0; text >= p->count[*unit]; ++*unit)
-		text -= p->count[*unit];
-	*index = text;
-	return &p->text[*unit][text];
-}
-
-static void find_conflicts(const struct vtpu_program *p, uint32_t n)
-{
-	uint32_t unit, index;
-
-	memset(reads, 0, sizeof(reads));
-	memset(writes, 0, sizeof(writes));
-	for (uint32_t i = 0; i < n; i++) {
-		static uint8_t memory[MEMORIES][MEMORY];
-		const uint8_t *byte = memory[0];
-
-		touch_insn(memory, insn_of(p, i, &unit, &index));
-		for (uint32_t k = 0; k < MEMORIES * MEMORY; k++) {
-			reads[i][k / 64] |= (uint64_t)(byte[k] & 1) << k % 64;
-			writes[i][k / 64] |= (uint64_t)(byte[k] >> 1) << k % 64;
-		}
-	}
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < n; j++) {
-			uint64_t met = 0;
-
-			for (uint32_t k = 0; k < WORDS; k++)
-				met |= (writes[i][k] & (reads[j][k] | writes[j][k])) |
-				       (reads[i][k] & writes[j][k]);
-			conflict[i][j] = met;
-		}
-}
-
-static void close_over(bool *matrix, uint32_t n, uint32_t row)
-{
-	for (uint32_t k = 0; k < n; k++)
-		for (uint32_t i = 0; i < n; i++)
-			if (matrix[i * row + k])
-				for (uint32_t j = 0; j < n; j++)
-					matrix[i * row + j] |= matrix[k * row + j];
-}
-
-static void find_paths(const struct vtpu_program *p)
-{
-	memset(path, 0, sizeof(path));
-	for (uint32_t i = 0; i < p->nodes; i++)
-		for (uint32_t s = p->succ_start[i]; s < p->succ_start[i + 1]; s++)
-			path[i][p->succ[s]] = true;
-	close_over(&path[0][0], p->nodes, 2 * MOST);
-}
-
-/* Increments of semaphore @sem of core @core by instance (@c, @i) */
-static uint32_t adds(const struct vtpu_program *p, uint32_t c, uint32_t i, uint32_t core,
-		     uint32_t sem)
-{
-	uint32_t unit, index, sum = 0;
-	const struct vtpu_insn *insn = insn_of(p, i, &unit, &index);
-
-	for (int s = 0; s < 2; s++)
-		if (insn->flags & VTPU_INSN_SIGNAL0 << s && insn->signal[s].sem == sem &&
-		    (c + insn->signal[s].core) % p->width == core)
-			sum += insn->signal[s].inc;
-	return sum;
-}
-
-/* The rule, word for word */
-static bool precedes(const struct vtpu_program *p, uint32_t n, uint32_t c, uint32_t s,
-		     uint32_t core, const struct vtpu_wait *wait)
-{
-	uint64_t others = 0;
-	uint32_t unit, index, u, x;
-
-	if (!adds(p, c, s, core, wait->sem))
-		return false;
-	insn_of(p, s, &unit, &index);
-	for (uint32_t oc = 0; oc < p->width; oc++)
-		for (uint32_t o = 0; o < n; o++) {
-			insn_of(p, o, &u, &x);
-			if (!(oc == c && u == unit && x >= index))
-				others += adds(p, oc, o, core, wait->sem);
-		}
-	return others < wait->value;
-}
-
-static void find_order(const struct vtpu_program *p, uint32_t n)
-{
-	uint32_t unit, index, u, x;
-
-	memset(before, 0, sizeof(before));
-	for (uint32_t core = 0; core < p->width; core++)
-		for (uint32_t j = 0; j < n; j++) {
-			const struct vtpu_insn *insn = insn_of(p, j, &unit, &index);
-
-			if (index)
-				before[core * n + j - 1][core * n + j] = true;
-			for (int w = 0; w < 2; w++)
-				if (insn->flags & VTPU_INSN_WAIT0 << w)
-					for (uint32_t c = 0; c < p->width; c++)
-						for (uint32_t s = 0; s < n; s++)
-							if (precedes(p, n, c, s, core,
-								     &insn->wait[w]))
-								before[c * n + s][core * n + j] =
-									true;
-		}
-	/* A barrier on one core comes after what comes before it on any core. */
-	for (int round = 0; round < 8; round++) {
-		close_over(&before[0][0], p->width * n, MOST);
-		for (uint32_t j = 0; j < n; j++) {
-			if (insn_of(p, j, &unit, &index)->opcode != VTPU_OP_BARRIER)
-				continue;
-			for (uint32_t c = 0; c < p->width; c++)
-				for (uint32_t d = 0; d < p->width; d++)
-					for (uint32_t s = 0; s < p->width * n; s++)
-						if (before[s][c * n + j])
-							before[s][d * n + j] = true;
-		}
-	}
-	(void)u;
-	(void)x;
 }
 
 /* ---- Comparison --------------------------------------------------------------------- */
@@ -301,24 +36,25 @@ struct verdict {
 	uint32_t missing; /* conflicts without a path */
 	uint32_t excess;  /* paths that no chain of conflicts explains, in graphs without joins */
 	uint32_t races;	  /* conflicting pairs without order */
+	uint32_t far;	  /* of these, on different cores; of all programs */
 	uint32_t wrong;	  /* reports that are not one of them */
 	bool mismatch;	  /* racy, and not reported, or the other way round */
 };
 
-static uint32_t instance_text(const struct vtpu_program *p, uint32_t node)
+static uint32_t instance_of(const struct vtpu_program *p, uint32_t n, uint32_t node)
 {
-	return text_of(p, p->instance[node].unit, p->instance[node].index);
+	return p->instance[node].core * n +
+	       text_of(p, p->instance[node].unit, p->instance[node].index);
 }
 
-static void compare_paths(const struct vtpu_program *p, struct verdict *v)
+static void compare_paths(const struct vtpu_program *p, uint32_t n, struct verdict *v)
 {
 	static bool chain[MOST][MOST];
 
 	memset(chain, 0, sizeof(chain));
 	for (uint32_t i = 0; i < p->instances; i++)
 		for (uint32_t j = i + 1; j < p->instances; j++)
-			if (p->instance[i].core == p->instance[j].core &&
-			    conflict[instance_text(p, i)][instance_text(p, j)]) {
+			if (conflict[instance_of(p, n, i)][instance_of(p, n, j)]) {
 				chain[i][j] = true;
 				v->missing += !path[i][j];
 			}
@@ -334,17 +70,17 @@ static void compare_races(const struct vtpu_program *p, uint32_t n, struct verdi
 {
 	for (uint32_t i = 0; i < p->instances; i++)
 		for (uint32_t j = i + 1; j < p->instances; j++) {
-			uint32_t a = instance_text(p, i), b = instance_text(p, j),
-				 core = p->instance[i].core;
+			uint32_t a = instance_of(p, n, i), b = instance_of(p, n, j);
 
-			if (core == p->instance[j].core && conflict[a][b] &&
-			    !before[core * n + a][core * n + b])
-				v->races++;
+			v->races += conflict[a][b] && !before[a][b];
+			v->far += conflict[a][b] && !before[a][b] &&
+				  p->instance[i].core != p->instance[j].core;
 		}
 	v->mismatch = (v->races != 0) != (result.races != 0);
 	for (uint32_t r = 0; r < result.records; r++) {
-		uint32_t a = text_of(p, records[r].other_unit, records[r].other_index);
-		uint32_t b = text_of(p, records[r].unit, records[r].index);
+		uint32_t a = records[r].other_core * n +
+			     text_of(p, records[r].other_unit, records[r].other_index);
+		uint32_t b = records[r].core * n + text_of(p, records[r].unit, records[r].index);
 
 		if (records[r].kind != VTPU_REC_RACE || !conflict[a][b] || before[a][b])
 			v->wrong++;
@@ -394,7 +130,7 @@ static void random_programs(const char *name, struct random_program knobs, uint3
 			find_conflicts(p, knobs.instructions);
 			find_paths(p);
 			find_order(p, knobs.instructions);
-			compare_paths(p, &v);
+			compare_paths(p, knobs.instructions, &v);
 			compare_races(p, knobs.instructions, &v);
 			malformed += !well_formed(p);
 			mismatches += v.mismatch;
@@ -405,8 +141,8 @@ static void random_programs(const char *name, struct random_program knobs, uint3
 		}
 		free(image);
 	}
-	printf("# %s: %u programs loaded, %u racy, %u clean, %u with joins, %u of these clean\n",
-	       name, loaded, racy, clean, joined, clean_joined);
+	printf("# %s: %u programs loaded, %u racy, %u clean, %u with joins, %u of these clean; %u races between cores\n",
+	       name, loaded, racy, clean, joined, clean_joined, v.far);
 	tap_ok(racy >= least_racy && clean >= least_clean && joined >= least_joined,
 	       "%s: enough programs of each kind to say something", name);
 	tap_is(malformed, 0, "graphs are well formed and have no cycle");
@@ -414,6 +150,8 @@ static void random_programs(const char *name, struct random_program knobs, uint3
 	tap_is(v.excess, 0, "without joins, every path is a chain of conflicts");
 	tap_is(mismatches, 0, "a race is reported exactly when there is one");
 	tap_is(v.wrong, 0, "every report is a race");
+	if (knobs.sends && knobs.width > 1)
+		tap_ok(v.far > 20, "some races are between cores");
 }
 
 /* ---- Particular cases ------------------------------------------------------------------ */
@@ -579,6 +317,35 @@ static void test_hostile(void)
 	vtpu_program_put(p);
 }
 
+static void random_sends(struct random_program knobs)
+{
+	knobs.sends = 40;
+	knobs.far_signals = true;
+	knobs.dense = false;
+	knobs.span = 512;
+	knobs.chain = 90;
+	knobs.width = 3;
+	knobs.instructions = 14;
+	random_programs("sends between three cores", knobs, 300, 21, 20, 0, 5);
+	knobs.span = 128;
+	random_programs("sends between three cores, crowded", knobs, 200, 22, 20, 0, 20);
+	knobs.span = 2048;
+	knobs.instructions = 5;
+	random_programs("sends between three cores, short", knobs, 600, 23, 20, 20, 0);
+	knobs.dense = true;
+	knobs.instructions = 7;
+	random_programs("sends between three cores, without strides", knobs, 600, 24, 20, 20, 0);
+	knobs.width = 4;
+	knobs.serial = true;
+	knobs.chain = 100;
+	knobs.instructions = 6;
+	random_programs("sends between four cores, nearly serial", knobs, 600, 25, 20, 20, 0);
+	knobs.width = 1;
+	knobs.serial = knobs.dense = false;
+	knobs.chain = 70;
+	random_programs("sends to oneself", knobs, 300, 26, 20, 20, 0);
+}
+
 int main(void)
 {
 	struct random_program knobs = { .geometry = &geometry,
@@ -618,6 +385,7 @@ int main(void)
 	knobs.dense = false;
 	knobs.width = 2;
 	random_programs("nearly ordered, crowded, two cores", knobs, 300, 7, 20, 0, 20);
+	random_sends(knobs);
 	knobs.width = 1;
 	knobs.serial = true;
 	knobs.chain = 95;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "insn_table.h"
 #include "preset.h"
 #include "program.h"
 #include "tap.h"
@@ -51,7 +52,7 @@ static struct vtpu_program *load(const void *image, size_t bytes)
 	struct vtpu_load_request req = { .image = image,
 					 .bytes = bytes,
 					 .geometry = &geometry,
-					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16,
+					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV | VTPU_CAP_ICI,
 					 .cancel = &cancel };
 	struct vtpu_program *program;
 
@@ -192,8 +193,7 @@ static void test_valid(void)
 					   (opcode >= 0x30 && opcode <= 0x44) || opcode == 0x50 ||
 					   opcode == 0x51;
 
-		for (size_t i = 0; i < sizeof(built); i++)
-			known |= built[i] == opcode;
+		known = vtpu_insn_table[opcode].run;
 		if (known || ib_unit((uint8_t)opcode) >= VTPU_UNITS)
 			continue;
 		begin(&b, 1);

@@ -25,7 +25,8 @@ static struct vtpu_program *load(const void *image, size_t bytes)
 	struct vtpu_load_request req = { .image = image,
 					 .bytes = bytes,
 					 .geometry = &geometry,
-					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16 };
+					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV |
+						 VTPU_CAP_ICI };
 	struct vtpu_program *program;
 
 	vtpu_program_load(&req, &program, &result, records);
@@ -47,7 +48,7 @@ static struct vtpu_program *finish(struct image_builder *b)
 struct slow {
 	uint32_t head[CORES][VTPU_UNITS], next[CORES][VTPU_UNITS];
 	uint64_t done[CORES][VTPU_UNITS][MOST];
-	uint64_t free[CORES][VTPU_UNITS], hbm_free[CORES];
+	uint64_t free[CORES][VTPU_UNITS], hbm_free[CORES], link_free[CORES][3];
 	uint64_t sem[CORES][256];
 	struct {
 		uint64_t at;
@@ -64,13 +65,17 @@ static void slow_start(struct slow *s, const struct vtpu_image_header *h,
 	uint32_t i = s->head[core][unit]++;
 	uint64_t from = now;
 
-	if (unit == VTPU_UNIT_DMA) {
+	if (unit == VTPU_UNIT_DMA || unit == VTPU_UNIT_ICI) {
 		from += geometry.dma_setup;
 		s->free[core][unit] = from;
 		if (cost.hbm && s->hbm_free[core] > from)
 			from = s->hbm_free[core];
 		if (cost.hbm)
 			s->hbm_free[core] = from + cost.busy;
+		if (cost.link && s->link_free[core][cost.link] > from)
+			from = s->link_free[core][cost.link];
+		if (cost.link)
+			s->link_free[core][cost.link] = from + cost.busy;
 		s->done[core][unit][i] = from + cost.busy + cost.latency;
 	} else {
 		if (unit == VTPU_UNIT_MXU && (!i || now > s->free[core][unit]))
@@ -86,9 +91,13 @@ static void slow_complete(struct slow *s, const struct vtpu_image_header *h,
 			  const struct vtpu_insn *insn, uint32_t core, uint64_t now)
 {
 	for (int i = 0; i < 2; i++) {
+		bool here = !insn->signal[i].core ||
+			    (insn->opcode == VTPU_OP_SEND &&
+			     insn->signal[i].core == insn->payload.dma.core);
+
 		if (!(insn->flags & VTPU_INSN_SIGNAL0 << i))
 			continue;
-		s->flying[s->nflying].at = now + (insn->signal[i].core ? geometry.ici_hop : 0);
+		s->flying[s->nflying].at = now + (here ? 0 : geometry.ici_hop);
 		s->flying[s->nflying].core = (core + insn->signal[i].core) % h->width;
 		s->flying[s->nflying].sem = insn->signal[i].sem;
 		s->flying[s->nflying++].inc = insn->signal[i].inc;
@@ -178,6 +187,7 @@ static void test_random(uint32_t width, bool far, uint32_t rounds)
 		struct vtpu_program *p;
 
 		knobs.chain = i % 2 ? 90 : 0;
+		knobs.sends = far && i % 3 ? 30 : 0;
 		image = random_image(&rng, &knobs, &bytes);
 		p = load(image, bytes);
 		if (slow_run(image, &slow)) {
