@@ -35,7 +35,11 @@ struct vtpu_insn_ctl;
 struct vtpu_insn_dma;
 struct vtpu_insn_ew;
 struct vtpu_insn_mxu;
+struct vtpu_insn_opt;
+struct vtpu_insn_pool;
+struct vtpu_insn_rng;
 struct vtpu_insn_rows;
+struct vtpu_insn_xent;
 struct vtpu_load_record;
 struct vtpu_load_result;
 
@@ -286,6 +290,31 @@ VTPU_API void vtpu_emit_reduce(struct vtpu_builder *builder, const struct vtpu_e
 /** Append VPU: softmax of each row. */
 VTPU_API void vtpu_emit_softmax(struct vtpu_builder *builder, const struct vtpu_emit *emit,
 				const struct vtpu_insn_rows *rows);
+/** Append VPU: number of the largest element of each row. */
+VTPU_API void vtpu_emit_argmax(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+			       const struct vtpu_insn_rows *rows);
+/** Append VPU: maxima or averages of windows. Asks for VTPU_CAP_CONV. */
+VTPU_API void vtpu_emit_pool(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+			     const struct vtpu_insn_pool *pool);
+/** Append VPU: their gradient. Asks for VTPU_CAP_CONV. */
+VTPU_API void vtpu_emit_pool_grad(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+				  const struct vtpu_insn_pool *pool);
+/** Append VPU: cross-entropy of softmax and labels, its gradient, or both. */
+VTPU_API void vtpu_emit_softmax_xent(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+				     const struct vtpu_insn_xent *xent);
+/** Append VPU: a step of an optimiser. */
+VTPU_API void vtpu_emit_optimize(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+				 const struct vtpu_insn_opt *opt);
+/** Append VPU: random numbers by element. */
+VTPU_API void vtpu_emit_rng_fill(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+				 const struct vtpu_insn_rng *rng);
+/**
+ * Append ICI: send a box to the VMEM of core own + dma->core. Asks for VTPU_CAP_ICI.
+ *
+ * Strides of dimension 4 displace the box from core to core; its count is 1.
+ */
+VTPU_API void vtpu_emit_send(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+			     const struct vtpu_insn_dma *dma);
 /** Append XLU: transpose. */
 VTPU_API void vtpu_emit_transpose(struct vtpu_builder *builder, const struct vtpu_emit *emit,
 				  const struct vtpu_insn_rows *rows);

@@ -82,6 +82,8 @@ void vtpu_fault_describe(struct vtpu_device *device, const struct vtpu_names *na
 	struct vtpu_base_info base;
 	const char *op;
 
+	if (state->status == VTPU_ST_INDEX && names)
+		todo = "labels must be at least 0 and below the number of classes";
 	op = image && state->op_id ? vtpu_image_op_name(image, state->op_id) : NULL;
 	if (is_base_fault(state->status) && image &&
 	    !vtpu_image_base(image, VTPU_WHERE_BASE(state->where), &base))
@@ -91,6 +93,10 @@ void vtpu_fault_describe(struct vtpu_device *device, const struct vtpu_names *na
 	else if (is_base_fault(state->status) || state->status == VTPU_ST_DMA_ERROR)
 		snprintf(where, sizeof(where), ", descriptor %u at 0x%llx",
 			 VTPU_WHERE_BASE(state->where), (unsigned long long)state->fault_addr);
+	else if (state->status == VTPU_ST_INDEX && names)
+		snprintf(where, sizeof(where), ", operation '%s' (%s, core %u), label %lld",
+			 op ? op : "?", unit_name(VTPU_WHERE_UNIT(state->where)),
+			 VTPU_WHERE_CORE(state->where), (long long)state->fault_addr);
 	else if (state->status == VTPU_ST_INDEX)
 		snprintf(where, sizeof(where), ", descriptor %u, index %llu",
 			 VTPU_WHERE_BASE(state->where), (unsigned long long)state->fault_addr);

@@ -35,10 +35,10 @@ static struct vtpu_insn head(uint8_t opcode, uint8_t unit, const struct vtpu_emi
 	return insn;
 }
 
-static void dma(struct vtpu_builder *b, uint8_t opcode, const struct vtpu_emit *emit,
+static void dma(struct vtpu_builder *b, uint8_t opcode, uint8_t unit, const struct vtpu_emit *emit,
 		const struct vtpu_insn_dma *d)
 {
-	struct vtpu_insn insn = head(opcode, VTPU_UNIT_DMA, emit);
+	struct vtpu_insn insn = head(opcode, unit, emit);
 
 	insn.payload.dma = *d;
 	for (int i = d->ndim; i < 5; i++)
@@ -69,13 +69,13 @@ static void ctl(struct vtpu_builder *b, uint8_t opcode, const struct vtpu_emit *
 void vtpu_emit_copy(struct vtpu_builder *b, const struct vtpu_emit *emit,
 		    const struct vtpu_insn_dma *d)
 {
-	dma(b, VTPU_OP_COPY, emit, d);
+	dma(b, VTPU_OP_COPY, VTPU_UNIT_DMA, emit, d);
 }
 
 void vtpu_emit_fill(struct vtpu_builder *b, const struct vtpu_emit *emit,
 		    const struct vtpu_insn_dma *d)
 {
-	dma(b, VTPU_OP_FILL, emit, d);
+	dma(b, VTPU_OP_FILL, VTPU_UNIT_DMA, emit, d);
 }
 
 void vtpu_emit_matmul(struct vtpu_builder *b, const struct vtpu_emit *emit,
@@ -106,6 +106,68 @@ void vtpu_emit_softmax(struct vtpu_builder *b, const struct vtpu_emit *emit,
 		       const struct vtpu_insn_rows *r)
 {
 	rows(b, VTPU_OP_SOFTMAX, VTPU_UNIT_VPU, emit, r);
+}
+
+void vtpu_emit_argmax(struct vtpu_builder *b, const struct vtpu_emit *emit,
+		      const struct vtpu_insn_rows *r)
+{
+	rows(b, VTPU_OP_ARGMAX, VTPU_UNIT_VPU, emit, r);
+}
+
+static void pool(struct vtpu_builder *b, uint8_t opcode, const struct vtpu_emit *emit,
+		 const struct vtpu_insn_pool *p)
+{
+	struct vtpu_insn insn = head(opcode, VTPU_UNIT_VPU, emit);
+
+	insn.payload.pool = *p;
+	vtpu_builder_caps(b, VTPU_CAP_CONV);
+	vtpu_emit_raw(b, &insn);
+}
+
+void vtpu_emit_pool(struct vtpu_builder *b, const struct vtpu_emit *emit,
+		    const struct vtpu_insn_pool *p)
+{
+	pool(b, VTPU_OP_POOL, emit, p);
+}
+
+void vtpu_emit_pool_grad(struct vtpu_builder *b, const struct vtpu_emit *emit,
+			 const struct vtpu_insn_pool *p)
+{
+	pool(b, VTPU_OP_POOL_GRAD, emit, p);
+}
+
+void vtpu_emit_softmax_xent(struct vtpu_builder *b, const struct vtpu_emit *emit,
+			    const struct vtpu_insn_xent *xent)
+{
+	struct vtpu_insn insn = head(VTPU_OP_SOFTMAX_XENT, VTPU_UNIT_VPU, emit);
+
+	insn.payload.xent = *xent;
+	vtpu_emit_raw(b, &insn);
+}
+
+void vtpu_emit_optimize(struct vtpu_builder *b, const struct vtpu_emit *emit,
+			const struct vtpu_insn_opt *opt)
+{
+	struct vtpu_insn insn = head(VTPU_OP_OPTIMIZE, VTPU_UNIT_VPU, emit);
+
+	insn.payload.opt = *opt;
+	vtpu_emit_raw(b, &insn);
+}
+
+void vtpu_emit_rng_fill(struct vtpu_builder *b, const struct vtpu_emit *emit,
+			const struct vtpu_insn_rng *rng)
+{
+	struct vtpu_insn insn = head(VTPU_OP_RNG_FILL, VTPU_UNIT_VPU, emit);
+
+	insn.payload.rng = *rng;
+	vtpu_emit_raw(b, &insn);
+}
+
+void vtpu_emit_send(struct vtpu_builder *b, const struct vtpu_emit *emit,
+		    const struct vtpu_insn_dma *d)
+{
+	vtpu_builder_caps(b, VTPU_CAP_ICI);
+	dma(b, VTPU_OP_SEND, VTPU_UNIT_ICI, emit, d);
 }
 
 void vtpu_emit_transpose(struct vtpu_builder *b, const struct vtpu_emit *emit,
