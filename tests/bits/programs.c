@@ -6,12 +6,7 @@
  * semaphores, so they are as free as the data allows.
  */
 #include "programs.h"
-#include "unit/image_builder.h"
-
-#define HBM(base, offset) VTPU_ADDR(VTPU_SPACE_HBM, base, offset)
-#define VMEM(offset)	  VTPU_ADDR(VTPU_SPACE_VMEM, 0, offset)
-
-#define KIB 1024u
+#include "steps.h"
 
 uint32_t bits_input(uint32_t base, uint64_t i, bool odd)
 {
@@ -26,62 +21,6 @@ uint32_t bits_input(uint32_t base, uint64_t i, bool odd)
 	if (odd && i % 61 == 60)
 		return special[z % 9];
 	return (uint32_t)(z >> 63 << 31 | (120 + (z >> 40) % 8) << 23 | (z & 0x7fffff));
-}
-
-/* ---- Order ---------------------------------------------------------------- */
-
-struct builder {
-	struct image_builder b;
-	uint32_t steps;
-};
-
-static struct vtpu_insn *in_order(struct builder *p, struct vtpu_insn *insn)
-{
-	if (p->steps)
-		ib_wait(insn, p->steps - 1, 1);
-	ib_signal(insn, p->steps++, 0, 1);
-	return insn;
-}
-
-static void *end(struct builder *p, size_t *bytes)
-{
-	ib_insn(&p->b, VTPU_OP_HALT);
-	return ib_finish(&p->b, bytes);
-}
-
-static void begin(struct builder *p, uint32_t width, uint64_t caps)
-{
-	p->steps = 0;
-	ib_begin(&p->b, width);
-	p->b.caps = caps;
-}
-
-static void load(struct builder *p, uint32_t base, uint32_t to, uint8_t type, uint32_t count)
-{
-	in_order(p, ib_copy(&p->b, HBM(base, 0), VMEM(to), type, count));
-}
-
-static void save(struct builder *p, uint32_t from, uint32_t base, uint64_t offset, uint8_t type,
-		 uint32_t count)
-{
-	in_order(p, ib_copy(&p->b, VMEM(from), HBM(base, offset), type, count));
-}
-
-static struct vtpu_insn_rows *rows(struct builder *p, uint8_t opcode, uint32_t in, uint32_t out,
-				   uint32_t n, uint32_t cols, uint8_t in_type, uint8_t out_type,
-				   uint32_t out_pitch)
-{
-	struct vtpu_insn_rows *x = &in_order(p, ib_insn(&p->b, opcode))->payload.rows;
-
-	x->in = in;
-	x->out = out;
-	x->rows = n;
-	x->cols = cols;
-	x->in_pitch = cols * ib_type_bytes(in_type);
-	x->out_pitch = out_pitch;
-	x->in_type = in_type;
-	x->out_type = out_type;
-	return x;
 }
 
 /* ---- Programs ------------------------------------------------------------- */
@@ -428,6 +367,9 @@ const struct bits_program bits_programs[] = {
 	{ "rows", row_ops, false, 0xe4cd00e5e23abf3b },
 	{ "moves", moves, false, 0x9ebb604b1ec78e7f },
 	{ "race", race, true, 0x7d9cd4aa5b6bf68a },
+	{ "training", bits_training, false, 0x4646566c9e73d97a },
+	{ "all-reduce", bits_all_reduce, false, 0x1495fcfcec1d2601 },
+	{ "send-race", bits_send_race, true, 0xc411c56a998ae441 },
 };
 
 const size_t bits_count = sizeof(bits_programs) / sizeof(bits_programs[0]);

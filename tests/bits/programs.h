@@ -20,6 +20,11 @@ struct bits_program {
 	uint64_t golden;
 };
 
+/* programs_train.c */
+void *bits_training(size_t *bytes);
+void *bits_all_reduce(size_t *bytes);
+void *bits_send_race(size_t *bytes);
+
 extern const struct bits_program bits_programs[];
 extern const size_t bits_count;
 
