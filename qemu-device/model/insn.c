@@ -47,7 +47,7 @@ static enum vtpu_hw_status check_value(const struct vtpu_insn_field *f, uint32_t
 			       vtpu_bad_field(r, offset, value, f->types);
 	if (value < f->min || value > f->max)
 		return vtpu_bad_field(r, offset, value, value < f->min ? f->min : f->max);
-	return f->later && value >= f->later ? vtpu_unsupported(r, offset, value) : VTPU_ST_OK;
+	return vtpu_insn_later(f, value) ? vtpu_unsupported(r, offset, value) : VTPU_ST_OK;
 }
 
 static enum vtpu_hw_status check_fields(const struct vtpu_insn_row *row,

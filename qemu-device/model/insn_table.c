@@ -256,7 +256,7 @@ static const struct vtpu_insn_field send_fields[] = {
 	ONE("dil_h", UINT, mxu.dil_h, .fill = 1, .min = 1, .max = UINT8_MAX, .what = "kernel dilation, 1 is none"), \
 	ONE("dil_w", UINT, mxu.dil_w, .fill = 1, .min = 1, .max = UINT8_MAX, .what = "kernel dilation, 1 is none")
 #define EPILOGUE \
-	LIST("epi", EPILOGUE, mxu.epi_op, .max = VTPU_EPI_OPS - 1, .later = VTPU_EPI_STORE, \
+	LIST("epi", EPILOGUE, mxu.epi_op, .max = VTPU_EPI_OPS - 1, .later = VTPU_EPI_STORE, .here = VTPU_EPI_MAXPOOL, \
 	     .words = vtpu_insn_epilogue_ops, .what = "epilogue, in order, with arguments in parentheses"), \
 	LIST("epi_arg", EPI_ARG, mxu.epi_arg, .what = "arguments 0..3")
 

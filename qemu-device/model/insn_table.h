@@ -72,6 +72,8 @@ struct vtpu_insn_field {
 	uint8_t counter;
 	/** @later: values from this on are of later devices; 0: none are */
 	uint8_t later;
+	/** @here: but from this on this device has them again; 0: no */
+	uint8_t here;
 	/** @types: element types that it may name, as bits; 0: it is no type, or of a later device */
 	uint32_t types;
 	/** @min: least value */
@@ -156,7 +158,8 @@ static inline struct vtpu_insn_maxpool vtpu_insn_maxpool(const struct vtpu_insn_
 			p.w = VTPU_EPI_WINDOW_W(x->epi_arg[arg + 1]);
 			break;
 		}
-		arg += (unsigned int)strlen(vtpu_insn_epilogue((enum vtpu_epi_op)x->epi_op[i])->args);
+		arg += (unsigned int)strlen(
+			vtpu_insn_epilogue((enum vtpu_epi_op)x->epi_op[i])->args);
 	}
 	p.h += !p.h;
 	p.w += !p.w;
@@ -167,6 +170,12 @@ static inline struct vtpu_insn_maxpool vtpu_insn_maxpool(const struct vtpu_insn_
 static inline bool vtpu_insn_unary(enum vtpu_ew_op op)
 {
 	return vtpu_insn_micro_ops[op - 1].args[0] == '1';
+}
+
+/** vtpu_insn_later() - is the value of a field one that later devices have? */
+static inline bool vtpu_insn_later(const struct vtpu_insn_field *field, uint64_t value)
+{
+	return field->later && value >= field->later && !(field->here && value >= field->here);
 }
 
 #endif /* VTPU_INSN_TABLE_H */

@@ -12,11 +12,6 @@
 #include "core/error.h"
 #include "program/isa.h"
 
-static bool is_later(const struct vtpu_insn_field *field, uint32_t value)
-{
-	return field->later && value >= field->later;
-}
-
 static void put_word(FILE *f, const struct vtpu_insn_field *field, const struct vtpu_insn_word *w)
 {
 	fprintf(f, "`%s", w->name);
@@ -41,7 +36,7 @@ static void put_words(FILE *f, const struct vtpu_insn_field *field)
 
 	for (int later = 0; later < 2; later++) {
 		for (const struct vtpu_insn_word *w = field->words; w->name; w++) {
-			if (is_later(field, w->value) != later ||
+			if (vtpu_insn_later(field, w->value) != later ||
 			    (field->types && !(field->types >> w->value & 1)))
 				continue;
 			fputs(before, f);
