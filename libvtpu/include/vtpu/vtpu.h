@@ -6,6 +6,7 @@
 #ifndef VTPU_VTPU_H
 #define VTPU_VTPU_H
 
+#include <vtpu/compile.h>
 #include <vtpu/core.h>
 #include <vtpu/data.h>
 #include <vtpu/device.h>

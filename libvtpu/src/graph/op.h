@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+#include "compile/hooks.h"
 #include "graph/graph.h"
 
 #define OP_MAX_INPUTS  8
@@ -53,8 +54,6 @@ struct gradient {
 	struct vtpu_tensor **dx;       /* for each input: to be set; NULL means zero */
 };
 
-struct lower;
-
 /** struct vtpu_op - an operation */
 struct vtpu_op {
 	const char *name;
@@ -77,7 +76,7 @@ struct vtpu_op {
 	 */
 	void (*gradient)(struct gradient *c);
 
-	/** @lower: makes the node into instructions; the compiler's */
+	/** @lower: makes the node into steps of instructions; NULL: the compiler cannot. See compile/lower.h */
 	bool (*lower)(struct lower *l, const struct vtpu_node *node);
 };
 

@@ -111,6 +111,7 @@ static void gradient_minimum(struct gradient *c)
 		.flags = OP_POINTWISE, \
 		.infer = infer_broadcast, \
 		.gradient = rule, \
+		.lower = lower_binary, \
 	}; \
 	OP_REGISTER(op_##function); \
 	struct vtpu_tensor *vtpu_##function(struct vtpu_graph *g, struct vtpu_tensor *a, \
@@ -149,6 +150,7 @@ static const struct vtpu_op op_select = {
 	.flags = OP_POINTWISE,
 	.infer = infer_broadcast,
 	.gradient = gradient_select,
+	.lower = lower_select,
 };
 OP_REGISTER(op_select);
 

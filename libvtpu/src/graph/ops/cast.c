@@ -34,6 +34,7 @@ static const struct vtpu_op op_cast = {
 	.attrs = cast_rows,
 	.infer = infer_cast,
 	.gradient = gradient_cast,
+	.lower = lower_cast,
 };
 OP_REGISTER(op_cast);
 
@@ -79,6 +80,7 @@ static const struct vtpu_op op_affine = {
 	.attrs = affine_rows,
 	.infer = infer_affine,
 	.gradient = gradient_affine_rule,
+	.lower = lower_affine,
 };
 OP_REGISTER(op_affine);
 

@@ -113,6 +113,7 @@ static const struct vtpu_op op_conv2d = {
 	.attrs = conv_rows,
 	.infer = infer_conv2d,
 	.gradient = gradient_conv2d,
+	.lower = lower_conv2d,
 };
 OP_REGISTER(op_conv2d);
 
@@ -165,6 +166,7 @@ static const struct vtpu_op op_input_grad = {
 	.attrs = grad_rows,
 	.infer = infer_input_grad,
 	.gradient = gradient_input_grad,
+	.lower = lower_conv2d_input_grad,
 };
 OP_REGISTER(op_input_grad);
 
@@ -211,6 +213,7 @@ static const struct vtpu_op op_weight_grad = {
 	.attrs = grad_rows,
 	.infer = infer_weight_grad,
 	.gradient = gradient_weight_grad,
+	.lower = lower_conv2d_weight_grad,
 };
 OP_REGISTER(op_weight_grad);
 

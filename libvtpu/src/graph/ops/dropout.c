@@ -46,6 +46,7 @@ static const struct vtpu_op op_dropout = {
 	.attrs = dropout_rows,
 	.infer = infer_dropout,
 	.gradient = gradient_dropout,
+	.lower = lower_dropout,
 };
 OP_REGISTER(op_dropout);
 

@@ -69,6 +69,7 @@ static const struct vtpu_op op_reshape = {
 	.attrs = shape_rows,
 	.infer = infer_reshape,
 	.gradient = gradient_reshape,
+	.lower = lower_reshape,
 };
 OP_REGISTER(op_reshape);
 
@@ -116,6 +117,7 @@ static const struct vtpu_op op_broadcast = {
 	.attrs = shape_rows,
 	.infer = infer_broadcast,
 	.gradient = gradient_broadcast,
+	.lower = lower_broadcast,
 };
 OP_REGISTER(op_broadcast);
 
@@ -170,6 +172,7 @@ static const struct vtpu_op op_transpose = {
 	.attrs = transpose_rows,
 	.infer = infer_transpose,
 	.gradient = gradient_transpose,
+	.lower = lower_transpose,
 };
 OP_REGISTER(op_transpose);
 

@@ -75,6 +75,7 @@ static const struct vtpu_op op_matmul = {
 	.attrs = matmul_rows,
 	.infer = infer_matmul,
 	.gradient = gradient_matmul,
+	.lower = lower_matmul,
 };
 OP_REGISTER(op_matmul);
 
@@ -119,6 +120,7 @@ static const struct vtpu_op op_bias_add = {
 	.flags = OP_POINTWISE,
 	.infer = infer_bias_add,
 	.gradient = gradient_bias_add,
+	.lower = lower_bias_add,
 };
 OP_REGISTER(op_bias_add);
 

@@ -75,6 +75,7 @@ static const struct vtpu_op op_batch_norm_grad = {
 	.attr_bytes = sizeof(struct vtpu_batch_norm_attrs),
 	.attrs = norm_rows,
 	.infer = infer_batch_norm_grad,
+	.lower = lower_batch_norm_grad,
 };
 OP_REGISTER(op_batch_norm_grad);
 
@@ -104,6 +105,7 @@ static const struct vtpu_op op_batch_norm = {
 	.attrs = norm_rows,
 	.infer = infer_batch_norm,
 	.gradient = gradient_batch_norm,
+	.lower = lower_batch_norm,
 };
 OP_REGISTER(op_batch_norm);
 

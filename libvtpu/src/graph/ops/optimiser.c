@@ -76,6 +76,7 @@ static const struct vtpu_op op_sgd = {
 	.attr_bytes = sizeof(struct vtpu_sgd_attrs),
 	.attrs = sgd_rows,
 	.infer = infer_sgd,
+	.lower = lower_sgd,
 };
 OP_REGISTER(op_sgd);
 
@@ -86,6 +87,7 @@ static const struct vtpu_op op_sgd_momentum = {
 	.attr_bytes = sizeof(struct vtpu_sgd_attrs),
 	.attrs = sgd_rows,
 	.infer = infer_sgd_momentum,
+	.lower = lower_sgd,
 };
 OP_REGISTER(op_sgd_momentum);
 
@@ -148,6 +150,7 @@ static const struct vtpu_op op_adam = {
 	.attr_bytes = sizeof(struct vtpu_adam_attrs),
 	.attrs = adam_rows,
 	.infer = infer_adam,
+	.lower = lower_adam,
 };
 OP_REGISTER(op_adam);
 

@@ -114,6 +114,7 @@ static const struct vtpu_op op_max_pool = {
 	.attrs = pool_rows,
 	.infer = infer_max_pool,
 	.gradient = gradient_max_pool,
+	.lower = lower_pool,
 };
 OP_REGISTER(op_max_pool);
 
@@ -125,6 +126,7 @@ static const struct vtpu_op op_avg_pool = {
 	.attrs = pool_rows,
 	.infer = infer_avg_pool,
 	.gradient = gradient_avg_pool,
+	.lower = lower_pool,
 };
 OP_REGISTER(op_avg_pool);
 
@@ -135,6 +137,7 @@ static const struct vtpu_op op_max_pool_grad = {
 	.attr_bytes = sizeof(struct vtpu_pool_grad_attrs),
 	.attrs = grad_rows,
 	.infer = infer_max_pool_grad,
+	.lower = lower_pool_grad,
 };
 OP_REGISTER(op_max_pool_grad);
 
@@ -146,6 +149,7 @@ static const struct vtpu_op op_avg_pool_grad = {
 	.attrs = grad_rows,
 	.infer = infer_avg_pool_grad,
 	.gradient = gradient_avg_pool_grad,
+	.lower = lower_pool_grad,
 };
 OP_REGISTER(op_avg_pool_grad);
 

@@ -86,6 +86,7 @@ static const struct op_attr reduce_rows[] = {
 		.attrs = reduce_rows, \
 		.infer = infer_reduce, \
 		.gradient = gradient_##function, \
+		.lower = lower_reduce, \
 	}; \
 	OP_REGISTER(op_##function); \
 	struct vtpu_tensor *vtpu_reduce_##function(struct vtpu_graph *g, struct vtpu_tensor *x, \
@@ -133,6 +134,7 @@ static const struct vtpu_op op_argmax = {
 	.attr_bytes = sizeof(struct vtpu_argmax_attrs),
 	.attrs = argmax_rows,
 	.infer = infer_argmax,
+	.lower = lower_argmax,
 };
 OP_REGISTER(op_argmax);
 

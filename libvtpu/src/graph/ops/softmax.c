@@ -35,6 +35,7 @@ static const struct vtpu_op op_softmax = {
 	.output = { "y" },
 	.infer = infer_softmax,
 	.gradient = gradient_softmax,
+	.lower = lower_softmax,
 };
 OP_REGISTER(op_softmax);
 
@@ -102,6 +103,7 @@ static const struct vtpu_op op_xent = {
 	.attrs = xent_rows,
 	.infer = infer_xent,
 	.gradient = gradient_xent,
+	.lower = lower_xent,
 };
 OP_REGISTER(op_xent);
 
@@ -112,6 +114,7 @@ static const struct vtpu_op op_xent_grad = {
 	.attr_bytes = sizeof(struct vtpu_xent_attrs),
 	.attrs = xent_rows,
 	.infer = infer_xent_grad,
+	.lower = lower_xent_grad,
 };
 OP_REGISTER(op_xent_grad);
 

@@ -34,6 +34,7 @@ static const struct vtpu_op op_input = {
 	.flags = OP_FED,
 	.attr_bytes = sizeof(struct source_attrs),
 	.infer = infer_source,
+	.lower = lower_input,
 };
 OP_REGISTER(op_input);
 
@@ -43,6 +44,7 @@ static const struct vtpu_op op_scalar = {
 	.flags = OP_FED,
 	.attr_bytes = sizeof(struct source_attrs),
 	.infer = infer_scalar,
+	.lower = lower_scalar_in,
 };
 OP_REGISTER(op_scalar);
 
@@ -116,6 +118,7 @@ static const struct vtpu_op op_constant = {
 	.attr_bytes = sizeof(struct constant_attrs),
 	.attrs = constant_rows,
 	.infer = infer_constant,
+	.lower = lower_constant_node,
 };
 OP_REGISTER(op_constant);
 
@@ -191,6 +194,7 @@ static const struct vtpu_op op_parameter = {
 	.attr_bytes = sizeof(struct parameter_attrs),
 	.attrs = parameter_rows,
 	.infer = infer_parameter,
+	.lower = lower_parameter,
 };
 OP_REGISTER(op_parameter);
 
@@ -251,6 +255,7 @@ static const struct vtpu_op op_output = {
 	.input = { "tensor" },
 	.flags = OP_EFFECT,
 	.infer = infer_output,
+	.lower = lower_output,
 };
 OP_REGISTER(op_output);
 
@@ -291,6 +296,7 @@ static const struct vtpu_op op_assign = {
 	.input = { "parameter", "value" },
 	.flags = OP_EFFECT,
 	.infer = infer_assign,
+	.lower = lower_assign,
 };
 OP_REGISTER(op_assign);
 

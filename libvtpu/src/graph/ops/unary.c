@@ -117,6 +117,7 @@ static void gradient_gelu(struct gradient *c)
 		.flags = OP_POINTWISE, \
 		.infer = infer_unary, \
 		.gradient = gradient_##function, \
+		.lower = lower_unary, \
 	}; \
 	OP_REGISTER(op_##function); \
 	struct vtpu_tensor *vtpu_##function(struct vtpu_graph *g, struct vtpu_tensor *x) \

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+# The compiler: networks and single operations, compiled and run, against the interpreter.
+COMPILE_HARNESS := tests/compile/harness.c tests/compile/models.c $(wildcard tests/reference/ref_graph*.c)
+
+$(eval $(call test,tests/compile/test_models,tests/compile/test_models.c $(COMPILE_HARNESS),libvtpu.so.0))
+$(eval $(call test,tests/compile/test_ops,tests/compile/test_ops.c $(COMPILE_HARNESS),libvtpu.so.0))
