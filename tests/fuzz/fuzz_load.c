@@ -36,7 +36,8 @@ static void *seed_image(uint32_t which, size_t most, size_t *bytes)
 					.sync = 40,
 					.sems = 4,
 					.chain = which % 2 ? 90 : 0,
-					.far_signals = which % 5 == 0 };
+					.far_signals = which % 5 == 0,
+					.sends = which % 3 ? 0 : 30 };
 
 	return random_image(&rng, &knobs, bytes);
 }
