@@ -4,7 +4,9 @@ $(eval $(call program,bin/hello,samples/hello.c,libvtpu.so.0))
 $(eval $(call program,bin/mlp_classify,samples/mlp_classify.c samples/common/sample.c samples/common/dataset.c,\
 	libvtpu.so.0 -lz))
 $(eval $(call program,bin/two_clients,samples/two_clients.c samples/common/sample.c,libvtpu.so.0))
-SAMPLES += build/bin/hello build/bin/mlp_classify build/bin/two_clients
+$(foreach s,mnist cifar_cnn custom_loop,\
+	$(eval $(call program,bin/$s,samples/$s.c samples/common/sample.c,libvtpu.so.0)))
+SAMPLES += $(addprefix build/bin/,hello mlp_classify two_clients mnist cifar_cnn custom_loop)
 
 build/demo: ; @mkdir -p $@
 demo: build/demo/weights.bin build/tests/reference/check_mlp

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Unit tests of libvtpu's data, file and training layers; threads are watched once more by themselves.
+# Unit tests of libvtpu's data, file and training layers; loaders' threads are watched once more by themselves.
 TRAIN_TEST_LIBS := libvtpu.a libmodel.a -ldrm -lnuma -lz -llzma -ljson-c
 
-$(eval $(call test,tests/unit/test_data,tests/unit/test_data.c,$(TRAIN_TEST_LIBS),asan))
-$(eval $(call test,tests/unit/test_data_threads,tests/unit/test_data.c,$(TRAIN_TEST_LIBS),tsan))
-$(eval $(call test,tests/unit/test_safetensors,tests/unit/test_safetensors.c,$(TRAIN_TEST_LIBS),asan))
+$(foreach t,data loader safetensors model train,\
+	$(eval $(call test,tests/unit/test_$t,tests/unit/test_$t.c,$(TRAIN_TEST_LIBS),asan)))
+$(eval $(call test,tests/unit/test_loader_threads,tests/unit/test_loader.c,$(TRAIN_TEST_LIBS),tsan))

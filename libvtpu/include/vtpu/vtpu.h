@@ -13,5 +13,6 @@
 #include <vtpu/graph.h>
 #include <vtpu/ops.h>
 #include <vtpu/program.h>
+#include <vtpu/train.h>
 
 #endif /* VTPU_VTPU_H */
