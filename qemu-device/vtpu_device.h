@@ -34,6 +34,7 @@ struct vtpu_props {
 	char *isa;
 	char *executor;
 	char *pace;
+	bool dense;
 	uint32_t cores;
 	uint32_t vectors;
 	uint32_t threads;

@@ -21,6 +21,7 @@ static const Property vtpu_properties[] = {
 	DEFINE_PROP_UINT32("watchdog-ms", VtpuState, props.watchdog_ms, 10000),
 	DEFINE_PROP_STRING("isa", VtpuState, props.isa),
 	DEFINE_PROP_STRING("executor", VtpuState, props.executor),
+	DEFINE_PROP_BOOL("dense", VtpuState, props.dense, false),
 	DEFINE_PROP_STRING("pace", VtpuState, props.pace),
 	DEFINE_PROP_UINT32("custom-clock-khz", VtpuState, props.custom_clock_khz, 0),
 	DEFINE_PROP_UINT32("custom-mxu-per-core", VtpuState, props.custom_mxu_per_core, 0),
@@ -45,6 +46,7 @@ static const struct {
 	{ "watchdog-ms", "running host time without progress after which a job fails" },
 	{ "isa", "host kernels: auto, scalar, avx2 or avx512; the same bits from all" },
 	{ "executor", "parallel, or reference: one instruction at a time" },
+	{ "dense", "on: form products with zero that could be skipped; the same bits" },
 	{ "pace", "asap: complete when ready" },
 	{ "custom-clock-khz", "preset=custom: modelled core clock; 0, as in all of these: as v3" },
 	{ "custom-mxu-per-core", "preset=custom: systolic arrays of a core" },
@@ -176,5 +178,6 @@ bool vtpu_props_config(VtpuState *s, struct vtpu_chip_config *config, Error **er
 	config->watchdog_ms = props->watchdog_ms;
 	config->isa = isa;
 	config->reference = executor;
+	config->dense = props->dense;
 	return true;
 }

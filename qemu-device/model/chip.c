@@ -273,6 +273,7 @@ struct vtpu_chip *vtpu_chip_create(const struct vtpu_chip_config *config,
 		1000000ULL * (config->watchdog_ms ? config->watchdog_ms : DEFAULT_WATCHDOG_MS);
 	chip->vectors = config->vectors ? config->vectors : VTPU_MAX_VECTORS;
 	chip->reference = config->reference;
+	chip->dense = config->dense || vtpu_kernels_dense();
 	chip->reg.ready = true;
 	reserve(chip);
 	pthread_mutex_init(&chip->lock, NULL);

@@ -360,6 +360,7 @@ struct vtpu_chip {
 	uint64_t watchdog_ns;
 	uint32_t vectors;
 	bool reference;
+	bool dense;
 
 	/* atomic */
 	_Atomic uint64_t rung[VTPU_ID_WORDS];	     /* doorbells */

@@ -370,6 +370,7 @@ void vtpu_job_start(struct vtpu_queue *q, struct vtpu_job *job, unsigned int fir
 	q->run.geometry = &chip->geometry;
 	q->run.kernels = chip->kernels;
 	q->run.reference = chip->reference;
+	q->run.dense = chip->dense;
 	q->run.hang = q->hang != VTPU_FAULT_NONE;
 	q->run.done = run_done;
 	q->run.opaque = q;

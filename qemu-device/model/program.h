@@ -125,7 +125,7 @@ struct vtpu_run {
 	struct vtpu_core_mem core[VTPU_MAX_CORES]; /* by core of the gang */
 	bool reference;
 	bool dense; /* skip no products with zero */
-	bool hang; /* injected: retire nothing until cancelled */
+	bool hang;  /* injected: retire nothing until cancelled */
 	/** @done: called once, on a worker, after the last access to any of this memory */
 	void (*done)(struct vtpu_run *run);
 	void *opaque;
@@ -168,6 +168,9 @@ const struct vtpu_kernels *vtpu_kernels_choose(int isa, char *err, size_t err_by
 
 /** vtpu_kernels_select() - likewise, but falls back to what this CPU has */
 const struct vtpu_kernels *vtpu_kernels_select(int isa);
+
+/** vtpu_kernels_dense() - does the environment say VTPU_DENSE, and not 0? */
+bool vtpu_kernels_dense(void);
 
 /** vtpu_kernels_isa() - which (enum vtpu_isa) these are */
 int vtpu_kernels_isa(const struct vtpu_kernels *kernels);

@@ -198,6 +198,11 @@ struct vtpu_chip_config {
 	/** @isa: host kernels */
 	enum vtpu_isa isa;
 	/**
+	 * @dense: form products with zero that gradients of convolutions could skip; the same
+	 * bits. So does VTPU_DENSE=1 in the environment
+	 */
+	bool dense;
+	/**
 	 * @reference: run instructions one by one in semantic order instead of the parallel
 	 * executor
 	 */

@@ -62,7 +62,8 @@ struct vtpu_hw_geometry;
  *   driver and no rights. Keys, all optional: preset (v3, or custom and then
  *   single properties), cores, hbm (bytes; suffixes K, M, G), threads (of all
  *   models in the process; else VTPU_THREADS, else one for each CPU), isa
- *   (auto, scalar, avx2, avx512), executor (parallel, reference), watchdog (ms),
+ *   (auto, scalar, avx2, avx512), executor (parallel, reference), dense (on, off),
+ *   watchdog (ms),
  *   serial, id (opens with the same id share one device), inject (a fault on
  *   demand: hang or dma-error, with ":queue=N" and ":job=N").
  * - a list, "accel0;model:v3": the first that opens is taken. Model properties

@@ -281,6 +281,15 @@ VTPU_API void vtpu_emit_fill(struct vtpu_builder *builder, const struct vtpu_emi
 /** Append MXU: matrix product with its epilogue. */
 VTPU_API void vtpu_emit_matmul(struct vtpu_builder *builder, const struct vtpu_emit *emit,
 			       const struct vtpu_insn_mxu *mxu);
+/** Append MXU: convolution with its epilogue. Asks for VTPU_CAP_CONV, as the next two. */
+VTPU_API void vtpu_emit_conv(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+			     const struct vtpu_insn_mxu *mxu);
+/** Append MXU: gradient of a convolution's input, from that of its output and the weights. */
+VTPU_API void vtpu_emit_conv_dgrad(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+				   const struct vtpu_insn_mxu *mxu);
+/** Append MXU: gradient of a convolution's weights, from its input and that of its output. */
+VTPU_API void vtpu_emit_conv_wgrad(struct vtpu_builder *builder, const struct vtpu_emit *emit,
+				   const struct vtpu_insn_mxu *mxu);
 /** Append VPU: chain of element-wise operations. */
 VTPU_API void vtpu_emit_ew(struct vtpu_builder *builder, const struct vtpu_emit *emit,
 			   const struct vtpu_insn_ew *ew);

@@ -87,6 +87,34 @@ void vtpu_emit_matmul(struct vtpu_builder *b, const struct vtpu_emit *emit,
 	vtpu_emit_raw(b, &insn);
 }
 
+static void conv(struct vtpu_builder *b, uint8_t opcode, const struct vtpu_emit *emit,
+		 const struct vtpu_insn_mxu *mxu)
+{
+	struct vtpu_insn insn = head(opcode, VTPU_UNIT_MXU, emit);
+
+	insn.payload.mxu = *mxu;
+	vtpu_builder_caps(b, VTPU_CAP_CONV);
+	vtpu_emit_raw(b, &insn);
+}
+
+void vtpu_emit_conv(struct vtpu_builder *b, const struct vtpu_emit *emit,
+		    const struct vtpu_insn_mxu *mxu)
+{
+	conv(b, VTPU_OP_CONV, emit, mxu);
+}
+
+void vtpu_emit_conv_dgrad(struct vtpu_builder *b, const struct vtpu_emit *emit,
+			  const struct vtpu_insn_mxu *mxu)
+{
+	conv(b, VTPU_OP_CONV_DGRAD, emit, mxu);
+}
+
+void vtpu_emit_conv_wgrad(struct vtpu_builder *b, const struct vtpu_emit *emit,
+			  const struct vtpu_insn_mxu *mxu)
+{
+	conv(b, VTPU_OP_CONV_WGRAD, emit, mxu);
+}
+
 void vtpu_emit_ew(struct vtpu_builder *b, const struct vtpu_emit *emit,
 		  const struct vtpu_insn_ew *ew)
 {

@@ -84,6 +84,13 @@ const struct vtpu_kernels *vtpu_kernels_select(int isa)
 	return k ? k : widest(isa == VTPU_ISA_AUTO ? VTPU_ISA_AVX512 : isa);
 }
 
+bool vtpu_kernels_dense(void)
+{
+	const char *value = getenv("VTPU_DENSE");
+
+	return value && *value && strcmp(value, "0");
+}
+
 int vtpu_kernels_isa(const struct vtpu_kernels *kernels)
 {
 	return kernels->isa;

@@ -107,6 +107,7 @@ static enum vtpu_status parse_inject(const char *value, struct vtpu_injection *i
 static enum vtpu_status parse_option(struct ip_config *config, const char *key, const char *value)
 {
 	static const char *const executors[] = { "parallel", "reference", NULL };
+	static const char *const switches[] = { "off", "on", NULL };
 	static const char *const isas[] = { "auto", "scalar", "avx2", "avx512", NULL };
 	enum vtpu_status status;
 	uint64_t number = 0;
@@ -130,6 +131,9 @@ static enum vtpu_status parse_option(struct ip_config *config, const char *key, 
 	} else if (!strcmp(key, "executor")) {
 		status = parse_word(key, value, executors, &word);
 		config->chip.reference = word;
+	} else if (!strcmp(key, "dense")) {
+		status = parse_word(key, value, switches, &word);
+		config->chip.dense = word;
 	} else if (!strcmp(key, "watchdog")) {
 		status = parse_number(key, value, UINT32_MAX, &number);
 		config->chip.watchdog_ms = (uint32_t)number;
@@ -156,7 +160,7 @@ static enum vtpu_status parse_option(struct ip_config *config, const char *key, 
 			return vtpu_fail(
 				VTPU_ERROR_INVALID_ARGUMENT,
 				"model: unknown property '%s'; there are preset, cores, hbm, threads, isa, executor, "
-				"watchdog, serial, id, inject, and for preset custom the fields of the geometry such as "
+				"dense, watchdog, serial, id, inject, and for preset custom the fields of the geometry such as "
 				"vmem_bytes",
 				key);
 	}
