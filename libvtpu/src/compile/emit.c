@@ -94,22 +94,35 @@ static bool run_region(struct emitter *e)
 	return exchange_region(e);
 }
 
-static bool run_whole(struct emitter *e)
+/* What nothing asked for: results, assignments, optimisers. */
+static bool run_rest(struct emitter *e)
 {
 	struct plan *p = e->plan;
 
-	e->tile = 0;
-	e->first = 0;
-	e->images = 1;
 	for (size_t i = 0; i < p->steps; i++) {
-		struct step *s = p->step[i];
-
-		if (s->region != e->region || step_on_batch(s))
-			continue;
-		if (!emit_ready(e, s) || !emit_step(e, s))
+		if (!step_on_batch(p->step[i]) && !emit_whole(e, p->step[i]))
 			return false;
 	}
 	return true;
+}
+
+/* Once, when something asks for it, so that nothing waits for sums that it does not need. */
+bool emit_whole(struct emitter *e, struct step *s)
+{
+	const struct emitter now = *e;
+	bool ok;
+
+	if (s->emitted)
+		return true;
+	s->emitted = true;
+	e->tile = 0;
+	e->first = 0;
+	e->images = 1;
+	ok = emit_ready(e, s) && emit_step(e, s);
+	e->tile = now.tile;
+	e->first = now.first;
+	e->images = now.images;
+	return ok;
 }
 
 bool emit_program(struct emitter *e)
@@ -119,12 +132,14 @@ bool emit_program(struct emitter *e)
 	sync_begin(&e->sync, p);
 	for (size_t i = 0; i < p->values; i++)
 		p->value[i]->ready = p->value[i]->smem_ready = false;
+	for (size_t i = 0; i < p->steps; i++)
+		p->step[i]->emitted = false;
 	exchange_begin(e);
-	for (e->region = 0; e->region <= p->regions; e->region++) {
-		if (!run_whole(e))
-			return false;
-		if (e->region < p->regions && !run_region(e))
+	for (e->region = 0; e->region < p->regions; e->region++) {
+		if (!run_region(e))
 			return false;
 	}
+	if (!run_rest(e))
+		return false;
 	return !p->status && !(e->sync.no_memory && !plan_nomem(p));
 }

@@ -16,7 +16,7 @@ struct exchange {
 	uint32_t bucket; /* LAYOUT_NONE: plain sums, which all cores get */
 	bool direct;	 /* gradients go from the accumulators to their owners */
 	uint32_t left;	 /* emission: values of the last tile that are not there yet */
-	bool sent;
+	bool sent, finished;
 	uint32_t arrival;		      /* emission: exchange of struct sync */
 	uint64_t bytes;			      /* of all values */
 	uint64_t share;			      /* bucket: of a core */
@@ -56,6 +56,9 @@ bool emit_program(struct emitter *e);
 
 /** emit_step() - record a step for the present tile, or once (steps.c) */
 bool emit_step(struct emitter *e, const struct step *s);
+
+/** emit_whole() - record a step that is not on the batch, once, and what it needs */
+bool emit_whole(struct emitter *e, struct step *s);
 
 /** emit_mxu(), emit_dma_step() - steps of these units (emit_mxu.c, emit_dma.c) */
 bool emit_mxu(struct emitter *e, const struct step *s);
@@ -101,7 +104,10 @@ void exchange_begin(struct emitter *e);
 /** exchange_made() - a step of the last tile of its region has made a value */
 bool exchange_made(struct emitter *e, const struct value *v);
 
-/** exchange_region() - the region has ended: finish its exchanges */
+/** exchange_complete() - a partial value is to be used: finish its exchange */
+bool exchange_complete(struct emitter *e, const struct value *v);
+
+/** exchange_region() - the region has ended: finish its buckets */
 bool exchange_region(struct emitter *e);
 
 /** exchange_update() - an UPDATE step on gradients that are whole */

@@ -110,8 +110,15 @@ static bool to_smem(struct emitter *e, struct value *v)
 
 static bool operand_ready(struct emitter *e, struct value *v)
 {
+	struct step *made;
+
 	if (!v || v->class == VALUE_BATCH)
 		return true;
+	made = v->pair ? v->pair->def : v->def;
+	if (made && v->class == VALUE_WHOLE && !emit_whole(e, made))
+		return false;
+	if (v->class == VALUE_PARTIAL && !exchange_complete(e, v))
+		return false;
 	return emit_source(e, v) && (!v->smem || to_smem(e, v));
 }
 

@@ -319,7 +319,7 @@ void exchange_begin(struct emitter *e)
 	for (uint32_t i = 0; i < e->exchanges; i++) {
 		struct exchange *x = &e->exchange[i];
 
-		x->sent = false;
+		x->sent = x->finished = false;
 		x->left = x->direct ? 0 : x->updates;
 		for (size_t k = 0; k < e->plan->values; k++)
 			x->left += e->plan->value[k]->home == x->partial &&
@@ -327,20 +327,34 @@ void exchange_begin(struct emitter *e)
 	}
 }
 
+bool exchange_complete(struct emitter *e, const struct value *v)
+{
+	for (uint32_t i = 0; i < e->exchanges; i++) {
+		struct exchange *x = &e->exchange[i];
+
+		if (v->home != x->partial || x->bucket != LAYOUT_NONE || x->finished)
+			continue;
+		x->finished = true;
+		return finish(e, x);
+	}
+	return true;
+}
+
 bool exchange_region(struct emitter *e)
 {
-	/* Buckets of late layers come first in the list of those that are ready. */
-	for (uint32_t pass = 0; pass < 2; pass++) {
-		for (uint32_t i = e->exchanges; i-- > 0;) {
-			struct exchange *x = &e->exchange[i];
+	for (uint32_t i = 0; i < e->exchanges; i++) {
+		if (of_region(e, &e->exchange[i]) && !e->exchange[i].sent &&
+		    e->exchange[i].bucket == LAYOUT_NONE && !send_partial(e, &e->exchange[i]))
+			return false;
+	}
+	/* Buckets of late layers are behind, and ready first. */
+	for (uint32_t i = e->exchanges; i-- > 0;) {
+		struct exchange *x = &e->exchange[i];
 
-			if (!of_region(e, x) || (x->bucket == LAYOUT_NONE) != !pass)
-				continue;
-			if (!x->sent && !send_partial(e, x))
-				return false;
-			if (!finish(e, x))
-				return false;
-		}
+		if (!of_region(e, x) || x->bucket == LAYOUT_NONE)
+			continue;
+		if ((!x->sent && !send_partial(e, x)) || !finish(e, x))
+			return false;
 	}
 	return true;
 }

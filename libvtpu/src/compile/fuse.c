@@ -82,24 +82,34 @@ static bool sort(struct plan *p)
 	return true;
 }
 
-bool step_depends(struct plan *p, const struct value *v, const struct step *on)
+static bool depends(const struct value *v, const struct step *on)
 {
-	const struct step *s;
+	struct step *s;
 
 	if (v && v->pair)
 		v = v->pair;
 	s = v ? v->def : NULL;
 	if (!s || s == on)
 		return s == on && s;
+	if (s->sorted)
+		return false; /* looked at already */
+	s->sorted = true;
 	for (uint32_t i = 0; i < s->ins; i++) {
-		if (step_depends(p, s->in[i], on))
+		if (depends(s->in[i], on))
 			return true;
 	}
 	for (uint32_t i = 0; i < s->epi.count; i++) {
-		if (step_depends(p, s->epi.value[i], on))
+		if (depends(s->epi.value[i], on))
 			return true;
 	}
 	return false;
+}
+
+bool step_depends(struct plan *p, const struct value *v, const struct step *on)
+{
+	for (size_t i = 0; i < p->steps; i++)
+		p->step[i]->sorted = false;
+	return depends(v, on);
 }
 
 size_t step_place(const struct plan *p, const struct step *s)

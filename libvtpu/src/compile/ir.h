@@ -167,7 +167,7 @@ struct step {
 	struct value *in[IR_MAX_IN];
 	struct value *out[IR_MAX_OUT];
 	uint32_t ins, outs;
-	bool dead, sorted;
+	bool dead, sorted, emitted;
 	uint32_t region; /* on the batch: its region; else the region that it goes before */
 	uint32_t index;	 /* RESULT, ASSIGN, LOAD: of what */
 	struct step_epilogue epi;
@@ -227,6 +227,7 @@ struct plan_io {
 	uint64_t stride;     /* from core to core */
 	uint32_t base;	     /* base register */
 	struct value *value;
+	uint32_t order; /* of the operation in the graph */
 };
 
 struct layout;

@@ -9,8 +9,9 @@
 #include "graph/op.h"
 #include "graph/ops/source.h"
 
-#define LINE	64
-#define BUCKETS 2 /* of one optimiser: late layers, whose gradients are ready first, and the rest */
+#define LINE 64
+#define BUCKETS \
+	4 /* of one optimiser at most: late layers, whose gradients are ready first, half of the rest, ... */
 
 static uint64_t round_to(uint64_t bytes, uint64_t unit)
 {
@@ -174,31 +175,40 @@ static void put_bucket(struct layout *l, const struct vtpu_node *like, size_t fi
 	l->buckets++;
 }
 
-/* All parameters that are updated as the one at @first, in two buckets of about the same bytes. */
-static void put_optimiser(struct layout *l, size_t first)
+/* Bytes of the parameters from @first up to @end that are updated as @like. */
+static uint64_t bytes_alike(const struct layout *l, const struct vtpu_node *like, size_t first,
+			    size_t end)
 {
-	const struct vtpu_node *like = layout_update(l->variable[first].tensor->node);
-	uint64_t all = 0, late = 0;
-	size_t cut = l->variables;
+	uint64_t bytes = 0;
 
-	for (size_t i = first; i < l->variables; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct vtpu_node *update = layout_update(l->variable[i].tensor->node);
 
 		if (update && l->variable[i].arena == ARENAS && alike(update, like))
-			all += l->variable[i].bytes;
+			bytes += l->variable[i].bytes;
 	}
-	while (cut > first + 1 && late < all / BUCKETS) {
-		const struct layout_variable *v = &l->variable[--cut];
-		const struct vtpu_node *update = layout_update(v->tensor->node);
+	return bytes;
+}
 
-		if (update && v->arena == ARENAS && alike(update, like))
-			late += v->bytes;
+/* All parameters that are updated as the one at @first: the last half of the bytes, half of what is left, and so on. */
+static void put_optimiser(struct layout *l, size_t first)
+{
+	const struct vtpu_node *like = layout_update(l->variable[first].tensor->node);
+	size_t cut[BUCKETS + 1] = { l->variables }, n = 1;
+
+	while (l->cores > 1 && n < BUCKETS) {
+		uint64_t all = bytes_alike(l, like, first, cut[n - 1]);
+		size_t at = cut[n - 1];
+
+		while (at > first && bytes_alike(l, like, at, cut[n - 1]) < all / 2)
+			at--;
+		if (at == first || bytes_alike(l, like, first, at) < LINE)
+			break;
+		cut[n++] = at;
 	}
-	if (l->cores == 1 || late == all || late + LINE * l->cores > all)
-		cut = first;
-	if (cut > first)
-		put_bucket(l, like, first, cut);
-	put_bucket(l, like, cut, l->variables);
+	cut[n] = first;
+	while (n-- > 0)
+		put_bucket(l, like, cut[n + 1], cut[n]);
 }
 
 static void place(struct layout *l)

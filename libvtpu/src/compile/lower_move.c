@@ -41,6 +41,7 @@ bool lower_input(struct lower *l, const struct vtpu_node *node)
 
 	*io = io_of(p, node->name, t, batch && l->live[node->id]);
 	io->used = l->live[node->id];
+	io->order = node->id;
 	if (!batch)
 		io->stride = 0; /* all cores read the one */
 	if (io->used) {

@@ -62,24 +62,24 @@ static void find_lives(struct emitter *e)
 	}
 	for (size_t i = 0; i < p->values; i++) {
 		struct value *v = p->value[i];
-		uint32_t first, last, end;
+		uint32_t first, last;
 
 		if (v->first == UINT32_MAX || v->home)
 			continue;
-		/* Whole ones that a region reads live as long as the region; sources from the start. */
+		/*
+		 * Steps without batch run when they are asked for, perhaps later than their place:
+		 * what they read and write lives to the end. Sources live from the start.
+		 */
 		if (v->class == VALUE_WHOLE) {
 			if (v->source != FROM_STEP)
 				v->first = 0;
-			end = v->last;
-			for (uint32_t r = 0; r < p->regions; r++) {
-				spans(p, r, &first, &last);
-				if (first <= end && end <= last)
-					v->last = last;
-			}
+			v->last = UINT32_MAX;
 		} else if (v->class == VALUE_PARTIAL || v->slots > 1) {
 			spans(p, v->region, &first, &last);
 			v->first = first < v->first ? first : v->first;
 			v->last = last > v->last ? last : v->last;
+			if (v->class == VALUE_PARTIAL)
+				v->last = UINT32_MAX;
 		}
 	}
 	for (int i = 0; i < 2; i++) {

@@ -137,7 +137,7 @@ static struct value *loaded(struct plan *p, struct value *v, uint32_t region, st
 	(*copy)->region = region;
 	(*copy)->slots = 2;
 	s->name = v->def ? v->def->name : v->name;
-	s->order = v->def ? v->def->order : 0;
+	s->order = v->def ? v->def->order : p->feed[v->index].order;
 	s->region = region;
 	step_in(s, v);
 	step_out(s, *copy);
