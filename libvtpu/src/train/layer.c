@@ -162,6 +162,11 @@ static const struct layer_kind normalize = { "normalize", build_normalize },
 struct vtpu_tensor *layer_build(struct layer_graph *to, const struct layer *layer,
 				struct vtpu_tensor *x)
 {
+	if (to->training && layer->kind == &dropout) {
+		/* One of each for the whole graph, in no layer's scope. */
+		seed_scalar(to);
+		layer_step(to);
+	}
 	vtpu_scope_begin(to->graph, layer->name);
 	if (vtpu_tensor_type(x) == VTPU_DTYPE_U8 && layer->kind != &normalize &&
 	    layer->kind != &flatten)
