@@ -367,7 +367,7 @@ static const struct vtpu_insn_field rng_fields[] = {
 	TYPE("out_type", rng.out_type, VTPU_TYPE_BIT(F32), .what = "element type there"),
 	ONE("kind", NAME, rng.kind, .fill = VTPU_RNG_UNIFORM, .min = VTPU_RNG_UNIFORM, .max = VTPU_RNG_UNIFORM,
 	    .words = rng_kinds, .what = "distribution"),
-	LIST("imm", BITS, rng.imm, .what = "arguments 0 and 1: seed and stream"),
+	LIST("imm", BITS, rng.imm, .what = "arguments 0..2: seed, stream and step"),
 	ONE("index", UINT, rng.index, .what = "number of element (0,0) on core 0"),
 	ONE("core_step", UINT, rng.core_step, .what = "numbers from one core to the next"),
 	ONE("row_step", UINT, rng.row_step, .what = "numbers from one row to the next"),
