@@ -192,6 +192,16 @@ static int map_bars(struct vtpu_device *vdev, struct pci_dev *pdev)
 	return 0;
 }
 
+static void ids_fini(struct drm_device *drm, void *arg)
+{
+	struct vtpu_device *vdev = to_vtpu_device(drm);
+
+	/* Those that vtpu_clear.c has are never given back. */
+	ida_destroy(&vdev->context_ids);
+	ida_destroy(&vdev->program_ids);
+	ida_destroy(&vdev->slot_ids);
+}
+
 /* What needs no device yet. */
 static int init_software(struct vtpu_device *vdev)
 {
@@ -200,6 +210,9 @@ static int init_software(struct vtpu_device *vdev)
 	ida_init(&vdev->context_ids);
 	ida_init(&vdev->program_ids);
 	ida_init(&vdev->slot_ids);
+	ret = drmm_add_action_or_reset(&vdev->drm, ids_fini, NULL);
+	if (ret)
+		return ret;
 	INIT_LIST_HEAD(&vdev->vms);
 	INIT_LIST_HEAD(&vdev->programs);
 	INIT_LIST_HEAD(&vdev->host_bos);
