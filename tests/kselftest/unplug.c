@@ -146,6 +146,22 @@ TEST_F_TIMEOUT(unplug, wakes_waiters, 120)
 	ASSERT_EQ(0, kst_driver("bind"));
 }
 
+/* More ids than fit into a word, which then go; the debug kernel looks whether their memory does. */
+TEST_F_TIMEOUT(unplug, many_clients, 120)
+{
+	int fd[100];
+
+	for (int i = 0; i < 100; i++) {
+		fd[i] = kst_open();
+		/* The first call that needs an address space makes it. */
+		ASSERT_EQ(0, kst_unmap(fd[i], KST_IN_VA, VTPU_PAGE_BYTES));
+	}
+	ASSERT_EQ(0, kst_driver("unbind"));
+	for (int i = 0; i < 100; i++)
+		close(fd[i]);
+	ASSERT_EQ(0, kst_driver("bind"));
+}
+
 TEST_F_TIMEOUT(unplug, again_and_again, 240)
 {
 	for (int i = 0; i < TIMES; i++) {
