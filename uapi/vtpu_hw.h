@@ -298,7 +298,7 @@ enum vtpu_hw_status {
 	VTPU_ST_SYSTEM_MEMORY = 0x4a,  /* a compute base in system memory */
 	VTPU_ST_WRAPS = 0x4b,	       /* an address range that leaves the address space */
 	VTPU_ST_DMA_ERROR = 0x4c,      /* the bus refused an access to system memory */
-	VTPU_ST_INDEX = 0x4d,	       /* a row index outside its table */
+	VTPU_ST_INDEX = 0x4d,	       /* an index outside its table */
 	VTPU_ST_CYCLE_LIMIT = 0x50,    /* more modelled cycles than the queue allows */
 	VTPU_ST_TIMEOUT = 0x51,	       /* the watchdog: no progress */
 	VTPU_ST_ABORTED = 0x52,	       /* by VTPU_REG_ABORT_JOB */

@@ -57,7 +57,7 @@
 	X(SYSTEM_MEMORY, EFAULT, "compute jobs reach HBM only") \
 	X(WRAPS, EFAULT, "address range leaves the address space") \
 	X(DMA_ERROR, EREMOTEIO, "access to host memory failed") \
-	X(INDEX, EDOM, "row index outside its table") \
+	X(INDEX, EDOM, "index outside its table") \
 	X(CYCLE_LIMIT, ETIME, "job takes more cycles than its queue allows") \
 	X(TIMEOUT, ETIME, "watchdog: no progress") \
 	X(ABORTED, ETIME, "aborted by the driver") \
