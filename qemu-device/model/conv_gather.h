@@ -30,6 +30,8 @@ struct vtpu_gather {
 	bool plain;
 	/** @fused: the kernel does all of the epilogue but MAXPOOL */
 	bool fused;
+	/** @patch: the kernel for patches does all */
+	bool patch;
 	/** @direct: the kernel writes results to their place */
 	bool direct;
 	bool relu;

@@ -288,8 +288,8 @@ static inline struct vtpu_cost vtpu_cost_mxu(const struct vtpu_hw_geometry *g,
 	stream = vtpu_cost_matmul(g, c.m, c.n, c.k, x->g, vtpu_cost_passes(g, x),
 				  x->mode & VTPU_MXU_SPLIT_M);
 	/* The vector slots work on results as they leave the array; only what takes longer shows. */
-	epilogue =
-		vtpu_cost_div(vtpu_cost_mul(vtpu_cost_vregs(g, c.m, columns), weight), g->valu_slots);
+	epilogue = vtpu_cost_div(vtpu_cost_mul(vtpu_cost_vregs(g, c.m, columns), weight),
+				 g->valu_slots);
 	return (struct vtpu_cost){
 		.busy = vtpu_cost_max(stream, epilogue),
 		.fill = vtpu_cost_div((uint64_t)g->mxu_dim * 256, g->mxu_rows_q8),

@@ -124,11 +124,12 @@ enum vtpu_hw_status vtpu_shape_matmul(uint32_t width, const struct vtpu_insn *in
 		return vtpu_bad_field(r, x->c ? PAYLOAD(mxu.c) : PAYLOAD(mxu.ldc),
 				      x->c ? x->c : x->ldc, 0);
 	if ((st = vtpu_check_pitch(r, PAYLOAD(mxu.lda), x->lda, ta ? x->k : x->m, ta ? x->m : x->k,
-			      x->a_type)) ||
+				   x->a_type)) ||
 	    (st = vtpu_check_pitch(r, PAYLOAD(mxu.ldb), x->ldb, tb ? x->n : x->k, tb ? x->k : x->n,
-			      x->b_type)) ||
+				   x->b_type)) ||
 	    (st = vtpu_check_pitch(r, PAYLOAD(mxu.ldd), x->ldd, x->m, x->n, x->d_type)) ||
-	    (acc && (st = vtpu_check_pitch(r, PAYLOAD(mxu.ldc), x->ldc, x->m, x->n, VTPU_TYPE_F32))))
+	    (acc &&
+	     (st = vtpu_check_pitch(r, PAYLOAD(mxu.ldc), x->ldc, x->m, x->n, VTPU_TYPE_F32))))
 		return st;
 	if (x->a_gstride % (int32_t)vtpu_cost_type_bytes(x->a_type))
 		return vtpu_bad_field(r, PAYLOAD(mxu.a_gstride), (uint32_t)x->a_gstride,
@@ -172,7 +173,8 @@ enum vtpu_hw_status vtpu_shape_ew(uint32_t width, const struct vtpu_insn *insn,
 		if (!x->in_type[i])
 			return vtpu_bad_field(r, PAYLOAD(ew.in_type[0]) + i, 0, VTPU_TYPES_EW);
 		if (x->in_bcast[i] == VTPU_BCAST_FULL)
-			st = vtpu_check_pitch(r, pitch, x->in[i].pitch, x->rows, x->cols, x->in_type[i]);
+			st = vtpu_check_pitch(r, pitch, x->in[i].pitch, x->rows, x->cols,
+					      x->in_type[i]);
 		else if (x->in_bcast[i] == VTPU_BCAST_COL)
 			st = vtpu_check_pitch(r, pitch, x->in[i].pitch, x->rows, 1, x->in_type[i]);
 		else if (x->in[i].pitch)

@@ -144,6 +144,49 @@ static void run_positions(struct run *r)
 		flush(r, ready);
 }
 
+/* One channel, 3 x 3 taps, 2 x 2 windows: no accumulators in memory */
+static void patches(const struct vtpu_gather *p, const struct vtpu_gather_block *b)
+{
+	const uint32_t down = p->h.positions / 2, across = p->w.positions / 2;
+	const uint32_t channels = p->outs * p->x->g, first = p->group * p->outs + p->col;
+	struct vtpu_patch patch = {
+		.a_pitch = p->w.source,
+		.count = (b->col_end - b->col) / 2,
+		.b = p->panels,
+		.b_panel = 9 * (size_t)p->k->nr,
+		.bias = p->bias_f32,
+		.relu = p->relu,
+		.n = p->cols,
+		.d_pitch = p->x->ldd / sizeof(float),
+		.index_pitch = channels,
+	};
+
+	for (uint32_t image = 0; image < b->images && !vtpu_op_cancelled(p->op); image++) {
+		for (uint32_t row = b->row; row < b->row_end; row += 2) {
+			uint64_t pixel =
+				((b->image + image) * down + row / 2) * across + b->col / 2;
+
+			patch.a =
+				b->source + ((size_t)image * b->rows + row) * p->w.source + b->col;
+			patch.d = (float *)vtpu_gather_d(p, pixel);
+			patch.index = vtpu_op_vmem(p->op, p->pool.index) + pixel * channels + first;
+			p->k->patch(&patch);
+		}
+	}
+}
+
+/* Would they, and may they? */
+static bool patchable(const struct vtpu_gather *p)
+{
+	const struct vtpu_insn_mxu *x = p->x;
+
+	return p->pool.on && p->pool.h == 2 && p->pool.w == 2 && p->fused && !p->plain &&
+	       !(x->mode & VTPU_MXU_ACCUMULATE) && x->a_type == VTPU_TYPE_F32 &&
+	       x->d_type == VTPU_TYPE_F32 && x->lda == sizeof(float) && x->ker_h == 3 &&
+	       x->ker_w == 3 && x->stride_h == 1 && x->stride_w == 1 && x->dil_h == 1 &&
+	       x->dil_w == 1 && !(x->pad_top | x->pad_left | x->pad_bottom | x->pad_right);
+}
+
 /* ---- Blocks ---------------------------------------------------------------- */
 
 /* Accumulators that hold chains already: start values for a kernel without products, which ends them. */
@@ -203,6 +246,10 @@ static void block(const struct vtpu_gather *p, struct vtpu_gather_block *b, bool
 
 	rows.m = 0;
 	vtpu_gather_source(p, b);
+	if (p->patch) {
+		patches(p, b);
+		return;
+	}
 	if (p->plain) {
 		plain_block(p, b);
 		end_chains(p, b, &rows, p->s->acc, 0);
@@ -397,6 +444,7 @@ static void begin(struct vtpu_gather *p)
 	source = vtpu_gather_source_rows(p, p->pool.h) * p->w.source * p->ins;
 	p->plain = depth * p->ins * p->k->nr > VTPU_CONV_ROOM ||
 		   (x->a_type != VTPU_TYPE_F32 && source > VTPU_CONV_ROOM);
+	p->patch = patchable(p);
 	vtpu_epilogue_init(&p->epi, p->op, p->s, p->outs);
 }
 
@@ -405,7 +453,9 @@ static void load_bias(struct vtpu_gather *p)
 {
 	size_t room = vtpu_conv_room(p->k, p->cols);
 
-	p->bias_f32 = NULL;
+	p->bias_f32 = p->patch ? p->s->a : NULL;
+	if (p->patch)
+		memset(p->s->a, 0, room * sizeof(float));
 	if (!p->bias)
 		return;
 	memcpy(p->s->a, p->bias + ((size_t)p->group * p->outs + p->col) * sizeof(float),

@@ -16,8 +16,8 @@
 #define INLINE static __attribute__((noinline, unused))
 #define UNROLL(n)
 #else
-#define INLINE	  static inline __attribute__((always_inline))
-#define UNROLL(n) _Pragma(UNROLL_TEXT(GCC unroll n))
+#define INLINE		  static inline __attribute__((always_inline))
+#define UNROLL(n)	  _Pragma(UNROLL_TEXT(GCC unroll n))
 #define UNROLL_TEXT(text) #text
 #endif
 
@@ -37,40 +37,40 @@ INLINE void gemm_tile(const struct vtpu_gemm *g, const unsigned int rows, const 
 	const size_t ap = g->a_pitch, bp = g->b_pitch;
 	vf acc[GEMM_MR][GEMM_NV];
 
-UNROLL(16)
+	UNROLL(16)
 	for (unsigned int i = 0; i < rows; i++) {
-UNROLL(4)
+		UNROLL(4)
 		for (unsigned int v = 0; v < GEMM_NV; v++)
 			acc[i][v] = c ? v_load(c + i * c_pitch + v * VW) : v_zero();
 	}
 	for (size_t k = g->k; k; k--) {
 		vf bv[GEMM_NV];
 
-UNROLL(4)
+		UNROLL(4)
 		for (unsigned int v = 0; v < GEMM_NV; v++)
 			bv[v] = v_load(b + v * VW);
 		b += bp;
-UNROLL(16)
+		UNROLL(16)
 		for (unsigned int i = 0; i < rows; i++) {
 			vf av = v_set(a[i * ap]);
 
-UNROLL(4)
+			UNROLL(4)
 			for (unsigned int v = 0; v < GEMM_NV; v++)
 				acc[i][v] = v_fma(av, bv[v], acc[i][v]);
 		}
 		a++;
 	}
 	if (g->last) {
-UNROLL(16)
+		UNROLL(16)
 		for (unsigned int i = 0; i < rows; i++) {
-UNROLL(4)
+			UNROLL(4)
 			for (unsigned int v = 0; v < GEMM_NV; v++)
 				acc[i][v] = vm_canon(v_add(acc[i][v], v_zero()));
 		}
 	}
-UNROLL(16)
+	UNROLL(16)
 	for (unsigned int i = 0; i < rows; i++) {
-UNROLL(4)
+		UNROLL(4)
 		for (unsigned int v = 0; v < GEMM_NV; v++)
 			v_store(d + i * d_pitch + v * VW, acc[i][v]);
 	}
@@ -400,6 +400,7 @@ const struct vtpu_kernels VEC_NAME = {
 	.optimize = optimize,
 	.taps = taps,
 	.window = window,
+	.patch = patch,
 	.nonzero = nonzero,
 	.finite = all_finite,
 	.sparse = sparse,

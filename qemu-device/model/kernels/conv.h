@@ -77,6 +77,34 @@ struct vtpu_window {
 };
 
 /**
+ * struct vtpu_patch - a 3 x 3 convolution of one channel with a 2 x 2 maximum, for a row of windows
+ *
+ * Each window's patch of 4 x 4 elements begins two elements after the one before. What
+ * struct vtpu_taps and struct vtpu_window would do, but all in registers.
+ */
+struct vtpu_patch {
+	/** @a: first patch */
+	const float *a;
+	/** @a_pitch: from an element to the one below */
+	size_t a_pitch;
+	/** @count: windows */
+	size_t count;
+	/** @b: nine rows of panels, as in struct vtpu_taps */
+	const float *b;
+	size_t b_panel;
+	/** @bias: as in struct vtpu_taps; never NULL */
+	const float *bias;
+	/** @relu: take what is above zero, after the bias */
+	bool relu;
+	/** @n: channels */
+	size_t n;
+	float *d;
+	size_t d_pitch;
+	uint8_t *index;
+	size_t index_pitch;
+};
+
+/**
  * struct vtpu_sparse - products with the non-zero elements of a matrix alone
  *
  * For each item i, for each set bit b of its mask, ascending:

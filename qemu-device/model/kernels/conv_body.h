@@ -8,6 +8,8 @@
 /* Panels side by side in a tile that has few rows, so that enough chains are under way. */
 #define TAPS_PANELS 4
 #define TAPS_NV	    (TAPS_PANELS * GEMM_NV)
+/* Elements of A that may pass by several times, from L2. */
+#define TAPS_SPAN 65536
 
 /* ---- Rows anywhere -------------------------------------------------------- */
 
@@ -152,6 +154,12 @@ static void taps_rows(const struct vtpu_taps *t, size_t i, unsigned int rows, si
 			  p * GEMM_NR);
 }
 
+/* Elements of A that rows in ascending order span, about */
+static size_t taps_span(const struct vtpu_taps *t)
+{
+	return t->m && t->a[t->m - 1] > t->a[0] ? (size_t)(t->a[t->m - 1] - t->a[0]) : 0;
+}
+
 /*
  * What stays in L1 is a group of panels while all rows pass by, if it is small;
  * else a tile of rows while all panels do. Tiles are as even as they can be: small ones
@@ -165,7 +173,7 @@ static void taps(const struct vtpu_taps *t)
 	for (size_t s = 0; s < t->stretches; s++)
 		depth += t->stretch[s].n;
 	group = taps_panels(tiles ? t->m / tiles : 1, panels);
-	if (depth * group * GEMM_NR > TAPS_L1)
+	if (depth * group * GEMM_NR > TAPS_L1 || taps_span(t) > TAPS_SPAN)
 		group = panels;
 	for (size_t p = 0; p < panels; p += group) {
 		size_t end = p + group < panels ? p + group : panels;
@@ -182,6 +190,15 @@ static void taps(const struct vtpu_taps *t)
 
 /* ---- Maximum of windows ---------------------------------------------------- */
 
+/* The larger of two, the first if they are the same; of NaNs, the last */
+#define WINDOW_TAKE(most, place, y, at) \
+	do { \
+		vm take = vm_either(v_lt(most, y), v_nan(y)); \
+\
+		(most) = v_sel(take, y, most); \
+		(place) = v_sel(take, v_float(vi_set(at)), place); \
+	} while (0)
+
 INLINE void window_vec(const struct vtpu_window *p, const unsigned int h, const unsigned int w,
 		       const float *x, float *d, uint8_t *index)
 {
@@ -191,10 +208,8 @@ INLINE void window_vec(const struct vtpu_window *p, const unsigned int h, const 
 		UNROLL(2)
 		for (unsigned int c = 0; c < w; c++) {
 			vf y = v_load(x + r * p->pitch + c * p->step);
-			vm take = vm_either(v_lt(most, y), v_nan(y));
 
-			most = v_sel(take, y, most);
-			place = v_sel(take, v_float(vi_set(r * w + c)), place);
+			WINDOW_TAKE(most, place, y, r * w + c);
 		}
 	}
 	if (p->relu)
@@ -230,6 +245,88 @@ static void window(const struct vtpu_window *p)
 		window_shape(p, 2, 2);
 	else
 		window_shape(p, p->h, p->w);
+}
+
+/* Elements come by row and column, so each of the four chains has its terms in that order. */
+INLINE void patch_vec(const struct vtpu_patch *p, const float *b, vf bias, const bool relu,
+		      float *d, uint8_t *index, size_t d_pitch, size_t index_pitch)
+{
+	const float *row[4];
+	vf w[9];
+
+	UNROLL(4)
+	for (unsigned int r = 0; r < 4; r++)
+		row[r] = p->a + r * p->a_pitch;
+	UNROLL(9)
+	for (unsigned int k = 0; k < 9; k++)
+		w[k] = v_load(b + k * GEMM_NR);
+	for (size_t i = p->count; i; i--, d += d_pitch, index += index_pitch) {
+		vf acc[4] = { v_zero(), v_zero(), v_zero(), v_zero() }, place;
+
+		UNROLL(4)
+		for (unsigned int r = 0; r < 4; r++) {
+			UNROLL(4)
+			for (unsigned int c = 0; c < 4; c++) {
+				vf x = v_set(row[r][c]);
+
+				UNROLL(4)
+				for (unsigned int t = 0; t < 4; t++) {
+					const unsigned int y = r - t / 2, z = c - t % 2;
+
+					if (y < 3 && z < 3)
+						acc[t] = v_fma(x, w[y * 3 + z], acc[t]);
+				}
+			}
+			row[r] += 2;
+		}
+		/* Zeros of either sign compare as one, and the maximum loses its sign below. */
+		UNROLL(4)
+		for (unsigned int t = 0; t < 4; t++) {
+			acc[t] = v_add(acc[t], bias);
+			if (relu)
+				acc[t] = v_max(v_zero(), acc[t]);
+		}
+		place = v_float(vi_set(0));
+		UNROLL(3)
+		for (unsigned int t = 1; t < 4; t++)
+			WINDOW_TAKE(acc[0], place, acc[t], t);
+		if (relu)
+			place = v_sel(v_lt(v_zero(), acc[0]), place, v_float(vi_set(4)));
+		v_store(d, vm_canon(v_add(acc[0], v_zero())));
+		vi_store_u8(index, v_bits(place));
+	}
+}
+
+INLINE void patch_relu(const struct vtpu_patch *p, const bool relu)
+{
+	for (size_t j = 0; j < p->n; j += VW) {
+		const float *b = p->b + j / GEMM_NR * p->b_panel + j % GEMM_NR;
+		vf bias = v_load(p->bias + j);
+		struct vtpu_patch one = *p;
+
+		if (j + VW <= p->n) {
+			patch_vec(p, b, bias, relu, p->d + j, p->index + j, p->d_pitch,
+				  p->index_pitch);
+			continue;
+		}
+		one.count = 1;
+		for (size_t i = 0; i < p->count; i++, one.a += 2) {
+			float most[VW];
+			uint8_t place[VW];
+
+			patch_vec(&one, b, bias, relu, most, place, 0, 0);
+			memcpy(p->d + i * p->d_pitch + j, most, (p->n - j) * sizeof(float));
+			memcpy(p->index + i * p->index_pitch + j, place, p->n - j);
+		}
+	}
+}
+
+static void patch(const struct vtpu_patch *p)
+{
+	if (p->relu)
+		patch_relu(p, true);
+	else
+		patch_relu(p, false);
 }
 
 /* ---- Zeros ----------------------------------------------------------------- */

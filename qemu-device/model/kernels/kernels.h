@@ -127,6 +127,9 @@ struct vtpu_kernels {
 	/** @window: see struct vtpu_window. The first of the largest; of NaNs, the last */
 	void (*window)(const struct vtpu_window *w);
 
+	/** @patch: see struct vtpu_patch */
+	void (*patch)(const struct vtpu_patch *p);
+
 	/** @nonzero: a bit for each of @n elements that is not zero (NaN is not); returns their number */
 	size_t (*nonzero)(uint64_t *mask, const float *x, size_t n);
 
