@@ -8,7 +8,7 @@
  * Time is the thread's own, so that neighbours on the host count less; the peak is taken
  * before and after each row.
  *
- *	bench_conv [images...]		default 8 32 128
+ *	bench_conv [-k WORD] [images...]	default 8 32 128; WORD: only rows whose name has it
  */
 #include <stdio.h>
 #include <string.h>
@@ -198,7 +198,15 @@ static void measure(const struct shape *s, uint32_t images)
 int main(int argc, char **argv)
 {
 	static const uint32_t usual[] = { 8, 32, 128 };
-	int counts = argc > 1 ? argc - 1 : 3;
+	const char *word = "";
+	int counts;
+
+	if (argc > 2 && !strcmp(argv[1], "-k")) {
+		word = argv[2];
+		argc -= 2;
+		argv += 2;
+	}
+	counts = argc > 1 ? argc - 1 : 3;
 
 	vmem = hand_alloc(VMEM);
 	if (!vtpu_scratch_init(&scratch))
@@ -207,6 +215,8 @@ int main(int argc, char **argv)
 	run.core[0].vmem = vmem;
 	printf("convolutions, %s, one thread\n", vtpu_isa_name(vtpu_kernels_isa(run.kernels)));
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		if (!strstr(shapes[i].name, word))
+			continue;
 		if (shapes[i].images) {
 			measure(&shapes[i], shapes[i].images);
 			continue;

@@ -126,6 +126,8 @@ static bool run_way(struct job *j, const char *way, const struct vtpu_kernels *k
 
 	j->run.run.kernels = k;
 	j->run.run.reference = reference;
+	/* The one that is plain forms all products; the other skips zeros where it may. */
+	j->run.run.dense = reference;
 	for (uint32_t c = 0; c < j->program->width; c++)
 		memset(j->run.run.core[c].vmem, 0, j->program->vmem_bytes);
 	for (uint32_t b = 0; b < j->program->nbases; b++) {

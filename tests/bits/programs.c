@@ -367,6 +367,7 @@ const struct bits_program bits_programs[] = {
 	{ "rows", row_ops, false, 0xe4cd00e5e23abf3b },
 	{ "moves", moves, false, 0x9ebb604b1ec78e7f },
 	{ "race", race, true, 0x7d9cd4aa5b6bf68a },
+	{ "conv", bits_convolutions, false, 0x5002192ad92ef3cd },
 	{ "training", bits_training, false, 0x4646566c9e73d97a },
 	{ "all-reduce", bits_all_reduce, false, 0x1495fcfcec1d2601 },
 	{ "send-race", bits_send_race, true, 0xc411c56a998ae441 },

@@ -20,7 +20,8 @@ struct bits_program {
 	uint64_t golden;
 };
 
-/* programs_train.c */
+/* programs_conv.c, programs_train.c */
+void *bits_convolutions(size_t *bytes);
 void *bits_training(size_t *bytes);
 void *bits_all_reduce(size_t *bytes);
 void *bits_send_race(size_t *bytes);

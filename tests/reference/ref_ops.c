@@ -85,12 +85,12 @@ static struct ref immediate(uint32_t bits)
 	return exact(ref_get((const uint8_t *)&bits, VTPU_TYPE_F32));
 }
 
-static struct ref epilogue(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32_t i,
-			   uint32_t j, struct ref r)
+struct ref ref_epilogue(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32_t i, uint32_t j,
+			struct ref r)
 {
 	const uint32_t *arg = x->epi_arg;
 
-	for (int n = 0; n < 4 && x->epi_op[n]; n++) {
+	for (int n = 0; n < 4 && x->epi_op[n] && x->epi_op[n] != VTPU_EPI_MAXPOOL; n++) {
 		switch (x->epi_op[n]) {
 		case VTPU_EPI_BIAS:
 			r = add(r, exact(ref_get(vmem + *arg++ + j * 4, VTPU_TYPE_F32)));
@@ -161,7 +161,7 @@ struct ref ref_matmul(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32
 			magnitude += isfinite(p) ? fabs(p) : 0;
 		}
 	}
-	return store(epilogue(x, vmem, i, j, chain(sum, magnitude, additions)), x->d_type);
+	return store(ref_epilogue(x, vmem, i, j, chain(sum, magnitude, additions)), x->d_type);
 }
 
 /* ---- EW ------------------------------------------------------------------- */

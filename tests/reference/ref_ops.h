@@ -26,6 +26,14 @@ struct ref {
 /** ref_get() - element of memory, as the device reads it (denormals are zero) */
 double ref_get(const uint8_t *p, unsigned int type);
 
+/**
+ * ref_epilogue() - the epilogue of a matrix instruction on a finished chain @r of result (@i, @j)
+ *
+ * Up to a MAXPOOL, and without the rounding to d's type.
+ */
+struct ref ref_epilogue(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32_t i, uint32_t j,
+			struct ref r);
+
 /** ref_matmul() - result (@i, @j) of a MATMUL with its epilogue */
 struct ref ref_matmul(const struct vtpu_insn_mxu *x, const uint8_t *vmem, uint32_t i, uint32_t j);
 

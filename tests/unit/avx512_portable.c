@@ -45,6 +45,8 @@ PORTABLE(floor_ps, __m512, f32, simde__m512 a, floorf(simde__m512_to_private(a).
 #define _mm512_cvtepi32_epi8(a)	      portable_cvtepi32_epi8(a, 0)
 #define _mm512_roundscale_ps(a, mode) portable_floor_ps(a, mode)
 
+/* Loops, not straight code: that would take minutes to compile here. */
+#define VTPU_CHECKED
 #include "kernels/vec_avx512.h"
 
 #undef VEC_NAME

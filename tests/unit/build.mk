@@ -6,7 +6,7 @@ $(eval $(call test,tests/unit/test_pool,tests/unit/test_pool.c,libmodel.a))
 $(eval $(call test,tests/unit/test_exec,tests/unit/test_exec.c,libmodel.a))
 $(eval $(call test,tests/unit/test_kernels,tests/unit/test_kernels.c tests/unit/avx512_portable.c,libmodel.a))
 $(eval $(call test,tests/unit/test_vpu,tests/unit/test_vpu.c tests/unit/avx512_portable.c tests/reference/ref_ops.c tests/reference/ref_vpu.c,libmodel.a))
-$(eval $(call test,tests/unit/test_conv,tests/unit/test_conv.c tests/unit/avx512_portable.c,libmodel.a))
+$(eval $(call test,tests/unit/test_conv,tests/unit/test_conv.c tests/unit/avx512_portable.c tests/reference/ref_ops.c tests/reference/ref_conv.c,libmodel.a))
 include tests/unit/chip.mk
 include tests/unit/loader.mk
 

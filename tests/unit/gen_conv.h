@@ -42,8 +42,10 @@ static inline void gen_thin(struct gen *g, uint8_t *mem, uint32_t bytes, unsigne
 static inline void gen_geometry(struct gen *g, struct vtpu_insn_mxu *x)
 {
 	const bool plain = gen_below(g, 3) == 0;
+	bool thin;
 
 	do {
+		thin = false;
 		x->m = 1 + gen_below(g, gen_below(g, 4) ? 4 : 9);
 		x->in_h = 1 + gen_below(g, 14);
 		x->in_w = 1 + gen_below(g, 14);
@@ -57,12 +59,21 @@ static inline void gen_geometry(struct gen *g, struct vtpu_insn_mxu *x)
 		x->pad_left = gen_below(g, 2) ? 0 : gen_below(g, 4);
 		x->pad_bottom = gen_below(g, 2) ? 0 : gen_below(g, 4);
 		x->pad_right = gen_below(g, 2) ? 0 : gen_below(g, 4);
+		/* As in the first layers of small networks. */
+		if (!gen_below(g, 6)) {
+			x->ker_h = x->ker_w = 3;
+			x->stride_h = x->stride_w = x->dil_h = x->dil_w = 1;
+			x->pad_top = x->pad_left = x->pad_bottom = x->pad_right = 0;
+			thin = true;
+		}
 	} while (!gen_out_h(x) || !gen_out_w(x));
 	x->g = gen_below(g, 3) ? 1 : 1 + gen_below(g, 3);
 	/* Whole vectors as often as not, and few enough that a plain loop ends soon. */
 	do {
 		x->k = gen_below(g, 2) ? 8u << gen_below(g, 4) : gen_size(g, 24);
 		x->n = gen_below(g, 2) ? 8u << gen_below(g, 4) : gen_size(g, 40);
+		if (thin && gen_below(g, 3))
+			x->k = x->g = 1;
 	} while ((uint64_t)x->k * x->n * x->g * x->ker_h * x->ker_w * x->m * gen_out_h(x) *
 			 gen_out_w(x) >
 		 600000);
@@ -111,6 +122,8 @@ static inline void gen_conv(struct gen *g, uint64_t seed, uint8_t *vmem, struct 
 	x->b_type = gen_float_type(g);
 	x->d_type = gen_float_type(g);
 	x->mode = gen_below(g, 2) ? VTPU_MXU_ACCUMULATE : 0;
+	if (gen_below(g, 2))
+		x->a_type = x->b_type = x->d_type = VTPU_TYPE_F32;
 	in = x->m * x->in_h * x->in_w;
 	out = x->m * gen_out_h(x) * gen_out_w(x);
 	weights = x->ker_h * x->ker_w * x->k;

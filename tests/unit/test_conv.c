@@ -4,7 +4,7 @@
  *
  * Random geometries over awkward numbers. The scalar kernels against plain loops
  * that form each term in the documented order; the others, in any number of
- * parts, with and without skipping zeros, against the scalar ones.
+ * parts, with and without skipping zeros, against the scalar ones; results against double precision.
  */
 #include <math.h>
 
@@ -12,6 +12,7 @@
 #include "gen_conv.h"
 #include "hand.h"
 #include "insn_table.h"
+#include "reference/ref_conv.h"
 #include "tap.h"
 #include "unit.h"
 
@@ -353,6 +354,113 @@ static void compare(const char *isa, const struct vtpu_kernels *k, uint8_t opcod
 	       name, isa, CASES, parted);
 }
 
+/* ---- Double precision ------------------------------------------------------- */
+
+/** struct bound - results held to a bound */
+struct bound {
+	uint64_t results, known, wrong;
+	double tightest;
+};
+
+static bool within(struct bound *b, struct ref r, double result)
+{
+	bool ok;
+
+	b->results++;
+	if (!isfinite(r.e))
+		return true;
+	b->known++;
+	if (isnan(r.v))
+		ok = isnan(result);
+	else if (isinf(r.v))
+		ok = result == r.v || (r.e > 0 && isnan(result));
+	else
+		ok = fabs(result - r.v) <= r.e;
+	if (ok && r.e > 0 && isfinite(r.v))
+		b->tightest = fmax(b->tightest, fabs(result - r.v) / r.e);
+	b->wrong += !ok;
+	return ok;
+}
+
+static struct ref stored(struct ref r, unsigned int type)
+{
+	if (type == VTPU_TYPE_BF16)
+		r.e += 0x1p-8 * (fabs(r.v) + r.e) + 0x1p-126;
+	if (fabs(r.v) + r.e > 3.38e38 && isfinite(r.v))
+		r.e = INFINITY;
+	return r;
+}
+
+/* The maximum of a window, and that its place holds one as large as errors allow. */
+static struct ref largest(const struct vtpu_insn *insn, const struct ref_conv *c, uint32_t row,
+			  uint32_t col, uint32_t place, bool relu, bool *place_ok)
+{
+	const uint32_t h = c->out_h / c->pool_h, w = c->out_w / c->pool_w;
+	const uint32_t image = row / w / h, p = row / w % h * c->pool_h, q = row % w * c->pool_w;
+	struct ref most = { -INFINITY, 0 }, chosen = { NAN, INFINITY };
+	double error = 0;
+
+	for (uint32_t t = 0; t < c->pool_h * c->pool_w; t++) {
+		struct ref r = ref_conv(insn, start,
+					(image * c->out_h + p + t / c->pool_w) * c->out_w + q +
+						t % c->pool_w,
+					col);
+
+		error = fmax(error, isnan(r.e) ? INFINITY : r.e);
+		if (isnan(r.v) || r.v > most.v)
+			most.v = isnan(most.v) ? most.v : r.v;
+		if (t == place)
+			chosen = r;
+	}
+	most.e = error;
+	*place_ok = !isfinite(error) || (place == c->pool_h * c->pool_w ?
+						 relu && !(most.v > error) :
+						 isnan(most.v) || chosen.v + 2 * error >= most.v);
+	return most;
+}
+
+static void bounds(uint8_t opcode, const char *name)
+{
+	const struct vtpu_kernels *k = vtpu_kernels_select(VTPU_ISA_AUTO);
+	struct bound b = { 0 };
+
+	for (uint64_t seed = 0; seed < 90; seed++) {
+		struct gen g = { .tame = seed % 3 > 0 };
+		struct vtpu_insn insn;
+		const struct vtpu_insn_mxu *x = &insn.payload.mxu;
+		struct vtpu_insn_maxpool have;
+		struct ref_conv c;
+
+		gen_conv(&g, seed, start, &insn, opcode);
+		execute(k, &insn, want, 1, 0);
+		ref_conv_shape(&insn, &c);
+		have = vtpu_insn_maxpool(x);
+		if (c.pool_h)
+			c.rows = x->m * (c.out_h / c.pool_h) * (c.out_w / c.pool_w);
+		for (int i = 0; i < 60; i++) {
+			uint32_t row = gen_below(&g, c.rows), col = gen_below(&g, c.cols);
+			double result = get(want + x->d + row * x->ldd, col, x->d_type);
+			bool place_ok = true;
+			struct ref r;
+
+			if (c.pool_h)
+				r = largest(&insn, &c, row, col,
+					    want[have.index + row * c.cols + col], have.relu,
+					    &place_ok);
+			else
+				r = ref_conv(&insn, start, row, col);
+			if ((!within(&b, stored(r, x->d_type), result) || !place_ok) && b.wrong < 4)
+				printf("# %s, case %" PRIu64
+				       ", result (%u, %u): %.9g, reference %.9g, bound %.3g\n",
+				       name, seed, row, col, result, r.v, r.e);
+			b.wrong += !place_ok;
+		}
+	}
+	tap_ok(b.known && !b.wrong,
+	       "%s, %s: %" PRIu64 " results, %" PRIu64 " with a bound, error at most %.2f of it",
+	       name, vtpu_isa_name(vtpu_kernels_isa(k)), b.results, b.known, b.tightest);
+}
+
 int main(void)
 {
 	static const struct {
@@ -373,6 +481,8 @@ int main(void)
 		return 1;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		definition(kinds[i].opcode, kinds[i].name);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		bounds(kinds[i].opcode, kinds[i].name);
 	for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) {
 		if (vtpu_kernels_select(sets[s].isa)->isa != sets[s].isa) {
 			tap_ok(true, "%s # SKIP this CPU has it not", sets[s].name);
