@@ -430,7 +430,10 @@ struct vtpu_insn_xent {
 	__u32 labels;
 	/** @weights: with VTPU_XENT_WEIGHTS: VMEM address of f32[rows] factors; else zero */
 	__u32 weights;
-	/** @loss: with VTPU_XENT_LOSS: VMEM address of f32[rows][2]: loss, and 1 where the largest logit is the label's; else zero */
+	/**
+	 * @loss: with VTPU_XENT_LOSS: VMEM address of f32[rows][2]: loss, and 1 where the largest
+	 * logit is the label's; else zero
+	 */
 	__u32 loss;
 	/** @grad: with VTPU_XENT_GRAD: VMEM address of the logits' gradient [rows, cols]; else zero */
 	__u32 grad;
@@ -483,7 +486,10 @@ struct vtpu_insn_opt {
 	__u8 kind;
 	/** @pad: zero */
 	__u8 pad[3];
-	/** @imm: arguments 0..3, f32: learning rate; factor of the gradient; ADAM: factors that correct the bias of m and of v; else zero */
+	/**
+	 * @imm: arguments 0..3, f32: learning rate; factor of the gradient; ADAM: factors that
+	 * correct the bias of m and of v; else zero
+	 */
 	__u32 imm[4];
 	/** @beta1: f32: decay of the first moment; SGD: zero */
 	__u32 beta1;

@@ -175,7 +175,8 @@ static void test_execute(void)
 	scalars[1].value = 1;
 	feeds[0].offset = 4032;
 	says(vtpu_execute(x, s, feeds, 2, scalars, 2, results, 2, NULL),
-	     VTPU_ERROR_INVALID_ARGUMENT, "a buffer that is too short", "in:x", "128 bytes", "4032");
+	     VTPU_ERROR_INVALID_ARGUMENT, "a buffer that is too short", "in:x", "128 bytes",
+	     "4032");
 	feeds[0].offset = 0;
 	results[0].buffer = NULL;
 	says(vtpu_execute(x, s, feeds, 2, scalars, 2, results, 2, NULL),

@@ -222,7 +222,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	struct vtpu_load_request req = { .image = image,
 					 .bytes = bytes,
 					 .geometry = &geometry,
-					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV | VTPU_CAP_ICI };
+					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV |
+						 VTPU_CAP_ICI };
 	struct vtpu_load_result result;
 	struct vtpu_program *program;
 

@@ -158,9 +158,9 @@ static inline void touch_insn(uint8_t (*memory)[MEMORY], const struct vtpu_insn 
 
 /* ---- The plain answer --------------------------------------------------------------- */
 
-static bool conflict[MOST][MOST]; /* instances, by (core, text) */
-static bool path[2 * MOST][2 * MOST];	 /* nodes */
-static bool before[MOST][MOST];	 /* instances, by (core, text): surely in this order */
+static bool conflict[MOST][MOST];     /* instances, by (core, text) */
+static bool path[2 * MOST][2 * MOST]; /* nodes */
+static bool before[MOST][MOST];	      /* instances, by (core, text): surely in this order */
 
 static inline uint32_t text_of(const struct vtpu_program *p, uint32_t unit, uint32_t index)
 {

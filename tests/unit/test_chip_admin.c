@@ -62,8 +62,8 @@ static void test_registers(struct chip_host *h)
 
 	tap_is(chip_read32(h, VTPU_REG_MAGIC), VTPU_MAGIC, "magic");
 	tap_is(chip_read32(h, VTPU_REG_VERSION), VTPU_HW_VERSION, "version");
-	tap_is(chip_read64(h, VTPU_REG_CAPS), VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV | VTPU_CAP_ICI,
-	       "capabilities");
+	tap_is(chip_read64(h, VTPU_REG_CAPS),
+	       VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV | VTPU_CAP_ICI, "capabilities");
 	tap_is(chip_read32(h, VTPU_REG_STATUS), VTPU_STATUS_READY, "status after power-on");
 	tap_is(chip_read64(h, VTPU_REG_HBM_BYTES), h->hbm_bytes, "HBM bytes");
 	tap_is(chip_read64(h, VTPU_REG_HBM_RESERVED), 16 << 20, "reserved HBM");

@@ -323,7 +323,7 @@ static void test_fault(void)
 			hand_begin(&h, 2, 40);
 			for (uint32_t i = 0; i < 40; i++) {
 				if (i == 9 || i == 12 || i == 30)
-					hand_insn(&h, VTPU_OP_ARGMAX, 1);
+					hand_insn(&h, VTPU_OP_CUMSUM, 1);
 				else
 					copy(&h, 0, VTPU_ADDR(VTPU_SPACE_VMEM, 0, 4096),
 					     VTPU_ADDR(VTPU_SPACE_VMEM, 0, 8192 + i * 4096), 4096);

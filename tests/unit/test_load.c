@@ -52,7 +52,8 @@ static struct vtpu_program *load(const void *image, size_t bytes)
 	struct vtpu_load_request req = { .image = image,
 					 .bytes = bytes,
 					 .geometry = &geometry,
-					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV | VTPU_CAP_ICI,
+					 .caps = VTPU_CAP_F32 | VTPU_CAP_BF16 | VTPU_CAP_CONV |
+						 VTPU_CAP_ICI,
 					 .cancel = &cancel };
 	struct vtpu_program *program;
 
