@@ -143,8 +143,8 @@ static void test_execute(void)
 	struct vtpu_executable *x = NULL;
 	struct vtpu_stream *s = NULL;
 	struct vtpu_buffer *b = NULL;
-	struct vtpu_place feeds[2] = { { "x" }, { "labels" } },
-			  results[2] = { { "loss" }, { "right" } };
+	struct vtpu_place feeds[2] = { { "x", NULL, 0 }, { "labels", NULL, 0 } },
+			  results[2] = { { "loss", NULL, 0 }, { "right", NULL, 0 } };
 
 	if (vtpu_variables_create(dev, g, 2, &v) || vtpu_compile(g, dev, v, NULL, &x) ||
 	    vtpu_stream_create(dev, NULL, &s) || vtpu_buffer_alloc(dev, 4096, NULL, &b)) {

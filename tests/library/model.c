@@ -21,6 +21,7 @@ static void bad_names(void)
 		{ "model:v3,hbm=3T", "hbm" },
 		{ "model:v3,hbm=99999999999G", "hbm" },
 		{ "model:v3,isa=sse", "avx2" },
+		{ "model:v3,dense=maybe", "off, on" },
 		{ "model:v3,executor=fast", "reference" },
 		{ "model:v3,threads=1000", "threads" },
 		{ "model:v3,colour=red", "colour" },

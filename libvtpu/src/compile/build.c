@@ -10,7 +10,7 @@
 #include "cost.h"
 
 #define HOST_CYCLES 64 /* what an instruction costs the host, in the currency of the model */
-#define TILE_BYTES  (6u << 20) /* a tile's values should stay in the host's caches */
+#define TILE_BYTES  (10u << 20) /* a tile's values should stay in the caches of the host */
 
 /* ---- Tiles -------------------------------------------------------------------------- */
 
