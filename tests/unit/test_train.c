@@ -194,6 +194,7 @@ static void killed(uint64_t sum)
 	snprintf(path, sizeof(path), "%s/killed.safetensors", dir);
 	pid = fork();
 	if (!pid) {
+		dup2(STDERR_FILENO, STDOUT_FILENO); /* its lines are not ours */
 		execl("/proc/self/exe", "test_train", path, NULL);
 		_exit(127);
 	}
