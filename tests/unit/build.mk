@@ -14,6 +14,8 @@ include tests/unit/loader.mk
 $(eval $(call test,tests/unit/test_asm,tests/unit/test_asm.c,libvtpu.a libmodel.a,asan))
 $(eval $(call test,tests/unit/test_reports,tests/unit/test_reports.c,libvtpu.a libmodel.a,asan))
 $(eval $(call test,tests/unit/test_numerics,tests/unit/test_numerics.c,libmodel.a))
+CHECK_LONG += tests/unit/numerics-all.sh
+TIMEOUT_tests/unit/numerics-all.sh := 5400
 $(eval $(call test,tests/unit/test_ref_bounds,tests/unit/test_ref_bounds.c tests/reference/ref_ops.c,libmodel.a))
 $(eval $(call test,tests/unit/test_ops,tests/unit/test_ops.c,libvtpu.a libmodel.a -ldrm -lnuma))
 

@@ -4,10 +4,8 @@
  *
  * Only correctly rounded operations and integer arithmetic, so every
  * instruction set gives the same bits. Polynomials interpolate at Chebyshev
- * nodes of the stated interval. The maximum errors, in units in the last place
- * of the result, are checked over all floats by tests/unit/test_numerics.c:
- * exp 1.0, log 0.9, tanh 1.9, sigmoid 2.3, silu 2.8; gelu: 3.9 down to 2^-20,
- * see docs/numerics.md. Include one of vec_*.h first.
+ * nodes of the stated interval. docs/numerics.md has their maximum errors, which
+ * tests/unit/test_numerics.c checks. Include one of vec_*.h first.
  */
 #ifndef VTPU_VMATH_H
 #define VTPU_VMATH_H
