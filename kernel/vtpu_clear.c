@@ -161,6 +161,8 @@ static void clear_work(struct work_struct *work)
 			drm_dev_exit(idx);
 		}
 		if (!ret || drm_dev_is_unplugged(&vdev->drm)) {
+			if (ret)
+				vdev->clear.clean = false;
 			vtpu_hbm_cleared(vdev, &extents);
 			continue;
 		}
@@ -241,8 +243,11 @@ int vtpu_clear_start(struct vtpu_device *vdev)
 	ret = vtpu_clear_restart(vdev);
 	if (!ret && readq(vdev->reserved.mem))
 		ret = clear_all(vdev);
+	if (ret)
+		return ret;
+	clear->clean = true;
 	writeq(MARK, vdev->reserved.mem);
-	return ret;
+	return 0;
 }
 
 /* vtpu_clear_restart() - after a reset: context and queue again */
@@ -255,12 +260,24 @@ int vtpu_clear_restart(struct vtpu_device *vdev)
 	return ret ?: queue_up(vdev);
 }
 
+/* Is all of HBM zero, now that the worker has ended? */
+static bool left_clean(struct vtpu_device *vdev)
+{
+	struct vtpu_hbm *hbm = &vdev->hbm;
+	bool clean;
+
+	mutex_lock(&hbm->lock);
+	clean = vdev->clear.clean && !hbm->used && !hbm->uncleared;
+	mutex_unlock(&hbm->lock);
+	return clean;
+}
+
 /* The device has stopped. Extents that are still dirty stay so, and the mark. */
 void vtpu_clear_stop(struct vtpu_device *vdev)
 {
 	vdev->clear.stopped = true;
 	flush_work(&vdev->clear.work);
-	if (!vdev->hbm.used && !vdev->hbm.uncleared && vdev->clear.up)
+	if (left_clean(vdev))
 		writeq(0, vdev->reserved.mem);
 	if (vdev->clear.ring.vdev) {
 		vtpu_ring_detach(&vdev->clear.ring);

@@ -189,6 +189,7 @@ struct vtpu_clear {
 	u32 context;
 	u64 root;
 	bool up;      /* the queue exists; probe, reset and worker change it */
+	bool clean;   /* what has been given up so far is zero; probe and worker change it */
 	bool stopped; /* no more clearing: unbound */
 };
 

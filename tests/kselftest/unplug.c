@@ -22,6 +22,7 @@
 #include "kst.h"
 
 #define TIMES 20
+#define OLD   0x0ddba115
 
 /* The kernel says these when a driver comes and goes. */
 static const char *const coming[] = { "Initialized vtpu", "of HBM, serial", NULL };
@@ -144,6 +145,44 @@ TEST_F_TIMEOUT(unplug, wakes_waiters, 120)
 	EXPECT_EQ(child, waitpid(child, &status, 0));
 	EXPECT_EQ(0, WEXITSTATUS(status));
 	ASSERT_EQ(0, kst_driver("bind"));
+}
+
+/* What a client gives back while the driver goes is not cleared any more, and must be by the next one. */
+TEST_F_TIMEOUT(unplug, no_old_data, 240)
+{
+	const uint32_t bytes = 64u << 20, step = 1u << 20;
+
+	kst_pci();
+	for (unsigned int i = 0; i < TIMES; i++) {
+		unsigned int old = 0;
+		uint32_t bo, *map;
+		pid_t child;
+		int fd = kst_open(), status;
+
+		ASSERT_EQ(0, kst_bo(fd, bytes, VTPU_REGION_HBM, VTPU_BO_MAPPABLE, &bo));
+		map = kst_mmap(fd, bo, bytes);
+		ASSERT_NE(NULL, map);
+		for (uint32_t at = 0; at < bytes; at += step) {
+			old += map[at / 4] == OLD;
+			map[at / 4] = OLD;
+		}
+		munmap(map, bytes);
+		ASSERT_EQ(0, old)
+		{
+			TH_LOG("another client's data, after %u rounds", i);
+		}
+		child = fork();
+		if (!child) {
+			close(fd);
+			_exit(kst_driver("unbind") ? 1 : 0);
+		}
+		/* Some time of the unbinding, which takes about so long */
+		kst_sleep_ms(i * 3);
+		close(fd);
+		ASSERT_EQ(child, waitpid(child, &status, 0));
+		ASSERT_EQ(0, status);
+		ASSERT_EQ(0, kst_driver("bind"));
+	}
 }
 
 /* More ids than fit into a word, which then go; the debug kernel looks whether their memory does. */
