@@ -2,11 +2,10 @@
 /*
  * status.c - what an errno or a device's status is in status codes.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/status.h"
+#include "device/device.h"
 
 enum vtpu_status vtpu_status_of_errno(int err)
 {
