@@ -127,8 +127,9 @@ int vtpu_hw_enable(struct vtpu_device *vdev)
  */
 int vtpu_hw_reset(struct vtpu_device *vdev)
 {
+	/* No time at all would be taken for no limit. */
+	unsigned long limit_us = max(reset_ms, 1u) * (unsigned long)USEC_PER_MSEC;
+
 	vtpu_write(vdev, VTPU_REG_CONTROL, VTPU_CONTROL_RESET);
-	return poll_status(vdev, VTPU_STATUS_READY, reset_ms * (unsigned long)USEC_PER_MSEC) ?
-		       -EIO :
-		       0;
+	return poll_status(vdev, VTPU_STATUS_READY, limit_us) ? -EIO : 0;
 }
