@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "known_answer.h"
+#include "script.h"
 
 #define QUEUES	   6
 #define CONTEXTS   3
@@ -20,30 +21,11 @@
 #define DATA_BYTES (1u << 20)
 #define VA_DATA	   0x10000000ULL
 
-struct script {
-	const uint8_t *at;
-	size_t left;
-};
-
 struct driver {
 	struct chip_host h;
 	struct chip_ring ring[QUEUES + 1];
 	uint64_t data, sys, image;
 };
-
-static uint64_t take(struct script *s, unsigned int bytes)
-{
-	uint64_t v = 0;
-
-	if (bytes > s->left)
-		bytes = s->left;
-	if (!bytes)
-		return 0;
-	memcpy(&v, s->at, bytes);
-	s->at += bytes;
-	s->left -= bytes;
-	return v;
-}
 
 /* Change some bytes of what was valid. */
 static void mutate(struct script *s, void *what, size_t bytes)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "chip.h"
+#include "script.h"
 
 #define TABLES	  8
 #define HBM_BYTES (4 * VTPU_LARGE_BYTES)
@@ -84,25 +85,6 @@ static uint64_t reach(const struct vtpu_chip *chip, uint64_t root, uint64_t va, 
 }
 
 /* ---- Script --------------------------------------------------------------------- */
-
-struct script {
-	const uint8_t *at;
-	size_t left;
-};
-
-static uint64_t take(struct script *s, unsigned int bytes)
-{
-	uint64_t v = 0;
-
-	if (bytes > s->left)
-		bytes = s->left;
-	if (!bytes)
-		return 0;
-	memcpy(&v, s->at, bytes);
-	s->at += bytes;
-	s->left -= bytes;
-	return v;
-}
 
 /* Mostly what the skeleton below maps, else what the few tables may lead to, or anything */
 static uint64_t some_va(struct script *s)

@@ -15,7 +15,7 @@
 #include "kselftest_harness.h"
 
 #include "unit/image_builder.h"
-#include "kst.h"
+#include "kst_check.h"
 
 #define VA    (1ULL << 40)
 #define CORES 8 /* of the device that these tests get */
@@ -43,27 +43,10 @@ FIXTURE_TEARDOWN(hostile)
 	close(self->log);
 }
 
-/* The call's answer, and that it hurt nobody. */
 static void check(struct __test_metadata *const _metadata, FIXTURE_DATA(hostile) * self,
 		  const char *name, int got, int want)
 {
-	EXPECT_EQ(want, got)
-	{
-		TH_LOG("%s: %s, expected %s", name, got ? strerror(-got) : "accepted",
-		       want ? strerror(-want) : "accepted");
-	}
-	EXPECT_TRUE(kst_answer(&self->me))
-	{
-		TH_LOG("%s: own job", name);
-	}
-	EXPECT_TRUE(kst_answer(&self->other))
-	{
-		TH_LOG("%s: bystander's job", name);
-	}
-	EXPECT_EQ(0, kst_log_bad(self->log, NULL))
-	{
-		TH_LOG("%s: kernel log", name);
-	}
+	kst_check(_metadata, &self->me, &self->other, self->log, name, got, want);
 }
 
 /* ---- Images ---- */

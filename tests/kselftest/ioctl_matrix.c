@@ -12,7 +12,7 @@
 
 #include "kselftest_harness.h"
 
-#include "kst.h"
+#include "kst_check.h"
 
 #define BAD_POINTER 0x10 /* never mapped */
 #define VA	    (1ULL << 40)
@@ -52,27 +52,10 @@ FIXTURE_TEARDOWN(matrix)
 	close(self->log);
 }
 
-/* The refusal, and that it hurt nobody. */
 static void check(struct __test_metadata *const _metadata, FIXTURE_DATA(matrix) * self,
 		  const char *name, int got, int want)
 {
-	EXPECT_EQ(want, got)
-	{
-		TH_LOG("%s: %s, expected %s", name, got ? strerror(-got) : "accepted",
-		       want ? strerror(-want) : "accepted");
-	}
-	EXPECT_TRUE(kst_answer(&self->me))
-	{
-		TH_LOG("%s: own job", name);
-	}
-	EXPECT_TRUE(kst_answer(&self->other))
-	{
-		TH_LOG("%s: bystander's job", name);
-	}
-	EXPECT_EQ(0, kst_log_bad(self->log, NULL))
-	{
-		TH_LOG("%s: kernel log", name);
-	}
+	kst_check(_metadata, &self->me, &self->other, self->log, name, got, want);
 }
 
 #define TRY(name, want, request, type, ...) \
