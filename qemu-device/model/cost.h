@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "vtpu_hw.h"
+#include "types.h"
 
 /** struct vtpu_cost - one instruction's time and work */
 struct vtpu_cost {
@@ -84,25 +84,6 @@ static inline uint64_t vtpu_cost_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/** vtpu_cost_type_bytes() - bytes of an element; 0 for what is no type */
-static inline uint32_t vtpu_cost_type_bytes(uint32_t type)
-{
-	switch (type) {
-	case VTPU_TYPE_F32:
-	case VTPU_TYPE_S32:
-		return 4;
-	case VTPU_TYPE_BF16:
-		return 2;
-	case VTPU_TYPE_U8:
-	case VTPU_TYPE_S8:
-	case VTPU_TYPE_F8E4M3:
-	case VTPU_TYPE_F8E5M2:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
 /** vtpu_cost_vregs() - vector registers that [rows, cols] fill; partly filled ones cost as much as full ones */
 static inline uint64_t vtpu_cost_vregs(const struct vtpu_hw_geometry *g, uint64_t rows,
 				       uint64_t cols)
@@ -123,7 +104,7 @@ struct vtpu_cost_side {
 static inline struct vtpu_cost_side vtpu_cost_side(const struct vtpu_insn_dma *dma, bool dst)
 {
 	const __s32 *stride = dst ? dma->dst_stride : dma->src_stride;
-	uint64_t run = vtpu_cost_type_bytes(dst ? dma->dst_type : dma->src_type), runs = 1;
+	uint64_t run = vtpu_type_bytes(dst ? dma->dst_type : dma->src_type), runs = 1;
 	bool contiguous = true;
 
 	for (unsigned int d = 0; d < 5; d++) {

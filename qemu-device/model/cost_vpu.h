@@ -73,11 +73,11 @@ static inline struct vtpu_cost vtpu_cost_ew(const struct vtpu_hw_geometry *g,
 	for (unsigned int i = 0; i < x->nin && i < 4; i++) {
 		/* Rows and scalars stay in registers; a column is spread over the lanes by one operation. */
 		if (x->in_bcast[i] == VTPU_BCAST_FULL)
-			load += vtpu_cost_type_bytes(x->in_type[i]);
+			load += vtpu_type_bytes(x->in_type[i]);
 		ops += (x->in_type[i] != VTPU_TYPE_F32) + (x->in_bcast[i] == VTPU_BCAST_COL);
 	}
 	for (unsigned int i = 0; i < x->nout && i < 2; i++) {
-		store += vtpu_cost_type_bytes(x->out_type[i]);
+		store += vtpu_type_bytes(x->out_type[i]);
 		ops += x->out_type[i] != VTPU_TYPE_F32;
 	}
 	return (struct vtpu_cost){
@@ -95,7 +95,7 @@ static inline struct vtpu_cost vtpu_cost_rows(const struct vtpu_hw_geometry *g,
 	uint64_t vregs = vtpu_cost_vregs(g, x->rows, x->cols);
 	uint64_t groups = vtpu_cost_div(x->rows, g->sublanes),
 		 columns = vtpu_cost_div(x->cols, g->lanes);
-	uint64_t casts = x->in_type != VTPU_TYPE_F32, load = vtpu_cost_type_bytes(x->in_type);
+	uint64_t casts = x->in_type != VTPU_TYPE_F32, load = vtpu_type_bytes(x->in_type);
 	struct vtpu_cost cost = { 0 };
 
 	switch (insn->opcode) {
@@ -106,7 +106,7 @@ static inline struct vtpu_cost vtpu_cost_rows(const struct vtpu_hw_geometry *g,
 		/* scale, maximum, subtract, exponential, sum, multiply; two reductions over lanes */
 		casts += x->out_type != VTPU_TYPE_F32;
 		cost.busy = vtpu_cost_vector(g, vregs, 5 + vtpu_cost_ew_weight(VTPU_EW_EXP) + casts,
-					     load, vtpu_cost_type_bytes(x->out_type));
+					     load, vtpu_type_bytes(x->out_type));
 		cost.busy = vtpu_cost_add(cost.busy, vtpu_cost_mul(groups, 2 * VTPU_COST_XLU));
 		break;
 	default:
@@ -135,7 +135,7 @@ static inline struct vtpu_cost vtpu_cost_pool(const struct vtpu_hw_geometry *g,
 					      const struct vtpu_insn *insn)
 {
 	const struct vtpu_insn_pool *x = &insn->payload.pool;
-	const uint64_t bytes = vtpu_cost_type_bytes(x->type), casts = x->type != VTPU_TYPE_F32;
+	const uint64_t bytes = vtpu_type_bytes(x->type), casts = x->type != VTPU_TYPE_F32;
 	const uint64_t index = x->mode & VTPU_POOL_INDEX;
 	uint64_t pixels = (uint64_t)x->in_h * x->in_w, each, loads, ops;
 
@@ -172,7 +172,7 @@ static inline struct vtpu_cost vtpu_cost_argmax(const struct vtpu_hw_geometry *g
 	const struct vtpu_insn_rows *x = &insn->payload.rows;
 	const uint64_t vregs = vtpu_cost_vregs(g, x->rows, x->cols);
 	uint64_t busy = vtpu_cost_vector(g, vregs, 3 + (x->in_type != VTPU_TYPE_F32),
-					 vtpu_cost_type_bytes(x->in_type), 0);
+					 vtpu_type_bytes(x->in_type), 0);
 
 	busy = vtpu_cost_add(busy,
 			     vtpu_cost_mul(vtpu_cost_div(x->rows, g->sublanes), 2 * VTPU_COST_XLU));
@@ -195,8 +195,8 @@ static inline struct vtpu_cost vtpu_cost_xent(const struct vtpu_hw_geometry *g,
 
 	if (grad)
 		ops += 4 + (x->grad_type != VTPU_TYPE_F32);
-	busy = vtpu_cost_vector(g, vregs, ops, vtpu_cost_type_bytes(x->in_type),
-				grad ? vtpu_cost_type_bytes(x->grad_type) : 0);
+	busy = vtpu_cost_vector(g, vregs, ops, vtpu_type_bytes(x->in_type),
+				grad ? vtpu_type_bytes(x->grad_type) : 0);
 	busy = vtpu_cost_add(busy,
 			     vtpu_cost_mul(vtpu_cost_div(x->rows, g->sublanes), 4 * VTPU_COST_XLU));
 	return (struct vtpu_cost){ .busy = vtpu_cost_add(busy, VTPU_COST_START) };

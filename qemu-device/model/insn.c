@@ -16,28 +16,6 @@
 
 /* ---- Fields --------------------------------------------------------------- */
 
-static uint64_t get(const struct vtpu_insn *insn, uint32_t offset, unsigned int bytes)
-{
-	const uint8_t *p = (const uint8_t *)insn + offset;
-	uint64_t wide;
-	uint32_t word;
-	uint16_t half;
-
-	switch (bytes) {
-	case 1:
-		return *p;
-	case 2:
-		memcpy(&half, p, 2);
-		return half;
-	case 4:
-		memcpy(&word, p, 4);
-		return word;
-	default:
-		memcpy(&wide, p, 8);
-		return wide;
-	}
-}
-
 static enum vtpu_hw_status check_value(const struct vtpu_insn_field *f, uint32_t offset,
 				       uint64_t value, struct vtpu_load_record *r)
 {
@@ -59,7 +37,7 @@ static enum vtpu_hw_status check_fields(const struct vtpu_insn_row *row,
 		for (unsigned int i = 0; i < f->count; i++) {
 			uint32_t offset = f->offset + i * f->stride;
 			enum vtpu_hw_status st =
-				check_value(f, offset, get(insn, offset, f->bytes), r);
+				check_value(f, offset, vtpu_insn_get(insn, offset, f->bytes), r);
 
 			if (st)
 				return st;
@@ -179,7 +157,7 @@ static enum vtpu_hw_status check_address(const struct vtpu_insn_env *env,
 {
 	const bool wide = moves(insn) &&
 			  (b->field == PAYLOAD(dma.src) || b->field == PAYLOAD(dma.dst));
-	const uint64_t address = get(insn, b->field, wide ? 8 : 4);
+	const uint64_t address = vtpu_insn_get(insn, b->field, wide ? 8 : 4);
 	const struct vtpu_image_base *base = b->base < env->nbases ? &env->base[b->base] : NULL;
 
 	if (!wide)

@@ -16,7 +16,7 @@ struct vtpu_box *vtpu_boxes_add(struct vtpu_boxes *boxes, uint32_t field, uint32
 				bool write)
 {
 	struct vtpu_box *b = &boxes->box[boxes->n++];
-	uint32_t element = vtpu_cost_type_bytes(type);
+	uint32_t element = vtpu_type_bytes(type);
 	const uint32_t count[2] = { inner, outer };
 	const int64_t stride[2] = { element, pitch };
 
@@ -64,7 +64,7 @@ static void add_dma(struct vtpu_boxes *boxes, const struct vtpu_insn_dma *x, boo
 	}
 	b->space = (uint8_t)VTPU_ADDR_SPACE(addr);
 	b->base = (uint8_t)VTPU_ADDR_BASE(addr);
-	b->element = (uint8_t)vtpu_cost_type_bytes(dst ? x->dst_type : x->src_type);
+	b->element = (uint8_t)vtpu_type_bytes(dst ? x->dst_type : x->src_type);
 	b->write = dst;
 	b->in_place = false;
 	b->field = dst ? PAYLOAD(dma.dst) : PAYLOAD(dma.src);

@@ -43,7 +43,7 @@ static inline enum vtpu_hw_status vtpu_check_pitch(struct vtpu_load_record *r, u
 						   uint64_t pitch, uint64_t rows, uint64_t cols,
 						   uint32_t type)
 {
-	uint32_t bytes = vtpu_cost_type_bytes(type);
+	uint32_t bytes = vtpu_type_bytes(type);
 
 	if (pitch % bytes)
 		return vtpu_bad_field(r, field, pitch, bytes);

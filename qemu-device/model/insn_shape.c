@@ -34,8 +34,8 @@ enum vtpu_hw_status vtpu_shape_dma(uint32_t width, const struct vtpu_insn *insn,
 	const bool copy = insn->opcode != VTPU_OP_FILL;
 	/* The fifth of a send displaces it. */
 	const unsigned int dims = insn->opcode == VTPU_OP_SEND ? 4 : 5;
-	const uint32_t dst_bytes = vtpu_cost_type_bytes(x->dst_type);
-	const uint32_t src_bytes = copy ? vtpu_cost_type_bytes(x->src_type) : 1;
+	const uint32_t dst_bytes = vtpu_type_bytes(x->dst_type);
+	const uint32_t src_bytes = copy ? vtpu_type_bytes(x->src_type) : 1;
 	uint64_t elements = 1;
 
 	(void)width;
@@ -131,12 +131,12 @@ enum vtpu_hw_status vtpu_shape_matmul(uint32_t width, const struct vtpu_insn *in
 	    (acc &&
 	     (st = vtpu_check_pitch(r, PAYLOAD(mxu.ldc), x->ldc, x->m, x->n, VTPU_TYPE_F32))))
 		return st;
-	if (x->a_gstride % (int32_t)vtpu_cost_type_bytes(x->a_type))
+	if (x->a_gstride % (int32_t)vtpu_type_bytes(x->a_type))
 		return vtpu_bad_field(r, PAYLOAD(mxu.a_gstride), (uint32_t)x->a_gstride,
-				      vtpu_cost_type_bytes(x->a_type));
-	if (x->b_gstride % (int32_t)vtpu_cost_type_bytes(x->b_type))
+				      vtpu_type_bytes(x->a_type));
+	if (x->b_gstride % (int32_t)vtpu_type_bytes(x->b_type))
 		return vtpu_bad_field(r, PAYLOAD(mxu.b_gstride), (uint32_t)x->b_gstride,
-				      vtpu_cost_type_bytes(x->b_type));
+				      vtpu_type_bytes(x->b_type));
 	for (unsigned int i = 0; i < 4; i++)
 		if (x->epi_op[i] == VTPU_EPI_MAXPOOL)
 			return vtpu_bad_field(r, PAYLOAD(mxu.epi_op[0]) + i, x->epi_op[i],

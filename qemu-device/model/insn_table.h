@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "vtpu_hw.h"
+#include "types.h"
 
 struct vtpu_boxes;
 struct vtpu_op;
@@ -107,12 +107,6 @@ struct vtpu_insn_row {
 		    struct vtpu_scratch *s);
 };
 
-/* Element types as bits */
-#define VTPU_TYPE_BIT(type) (1u << VTPU_TYPE_##type)
-#define VTPU_TYPES_FLOAT    (VTPU_TYPE_BIT(F32) | VTPU_TYPE_BIT(BF16))
-#define VTPU_TYPES_EW	    (VTPU_TYPES_FLOAT | VTPU_TYPE_BIT(U8))
-#define VTPU_TYPES_COPY	    (VTPU_TYPES_EW | VTPU_TYPE_BIT(S8) | VTPU_TYPE_BIT(S32))
-
 #define VTPU_INSN_OPCODES 256
 
 /** vtpu_insn_table - by opcode */
@@ -176,6 +170,30 @@ static inline bool vtpu_insn_unary(enum vtpu_ew_op op)
 static inline bool vtpu_insn_later(const struct vtpu_insn_field *field, uint64_t value)
 {
 	return field->later && value >= field->later && !(field->here && value >= field->here);
+}
+
+/** vtpu_insn_get() - the @bytes (1, 2, 4 or 8) of a field at @offset, zero-extended */
+static inline uint64_t vtpu_insn_get(const struct vtpu_insn *insn, uint32_t offset,
+				     unsigned int bytes)
+{
+	const uint8_t *p = (const uint8_t *)insn + offset;
+	uint64_t wide;
+	uint32_t word;
+	uint16_t half;
+
+	switch (bytes) {
+	case 1:
+		return *p;
+	case 2:
+		memcpy(&half, p, 2);
+		return half;
+	case 4:
+		memcpy(&word, p, 4);
+		return word;
+	default:
+		memcpy(&wide, p, 8);
+		return wide;
+	}
 }
 
 #endif /* VTPU_INSN_TABLE_H */

@@ -259,7 +259,7 @@ enum vtpu_hw_status vtpu_shape_send(uint32_t width, const struct vtpu_insn *insn
 				    struct vtpu_load_record *r)
 {
 	const struct vtpu_insn_dma *x = &insn->payload.dma;
-	const uint32_t element = vtpu_cost_type_bytes(x->dst_type);
+	const uint32_t element = vtpu_type_bytes(x->dst_type);
 	enum vtpu_hw_status st;
 
 	if ((st = check_vmem(r, PAYLOAD(dma.src), x->src)) ||

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <xmmintrin.h>
 
-#include "vtpu_hw.h"
+#include "types.h"
 
 #ifndef __x86_64__
 #error "the model's arithmetic needs a host with flush-to-zero in MXCSR: x86-64"
@@ -80,23 +80,6 @@ static inline uint16_t vtpu_bf16_from_f32(float x)
 static inline float vtpu_bf16_to_f32(uint16_t h)
 {
 	return vtpu_f32((uint32_t)h << 16);
-}
-
-/** vtpu_type_bytes() - size of an element; 0 for a type that this version has not */
-static inline uint32_t vtpu_type_bytes(unsigned int type)
-{
-	switch (type) {
-	case VTPU_TYPE_U8:
-	case VTPU_TYPE_S8:
-		return 1;
-	case VTPU_TYPE_BF16:
-		return 2;
-	case VTPU_TYPE_S32:
-	case VTPU_TYPE_F32:
-		return 4;
-	default:
-		return 0;
-	}
 }
 
 /** vtpu_reduce_identity() - the value that every partial result of a reduction starts from */

@@ -7,7 +7,6 @@
  *   kernel.c    the backend that is the kernel driver
  *   inproc/     the backend that is a model in this process
  *   device.c    life of a device, information, counters
- *   status.c    errno and device status to status codes
  *   buffer.c    buffers and their addresses
  *   transfer.c  bytes between buffers and host memory
  *   stream.c    streams: queues, order, failure
@@ -30,6 +29,7 @@
 #include <vtpu/program.h>
 
 #include "core/error.h"
+#include "core/status.h"
 #include "core/range.h"
 #include "device/backend.h"
 #include "vtpu_hwlib.h"
@@ -70,17 +70,6 @@ enum vtpu_status vtpu_device_create(struct vtpu_backend *backend, const char *na
 
 /** vtpu_deadline() - absolute nanoseconds of a relative time-out, for an ioctl */
 int64_t vtpu_deadline(int64_t timeout_ns);
-
-/* ---- status.c ---------------------------------------------------------------- */
-
-/** vtpu_status_of_errno() - @err: negative errno of an ioctl */
-enum vtpu_status vtpu_status_of_errno(int err);
-
-/** vtpu_status_of_hw() - @status: enum vtpu_hw_status of a load or job */
-enum vtpu_status vtpu_status_of_hw(uint32_t status);
-
-/** vtpu_fail_errno() - "<what>: <why>", for an errno that needs no better sentence */
-enum vtpu_status vtpu_fail_errno(int err, const char *fmt, ...) VTPU_PRINTF(2, 3);
 
 /* ---- Buffers ------------------------------------------------------------------- */
 

@@ -13,10 +13,6 @@
 
 #define MAX_STATEMENTS (1 << 21)
 
-static const struct vtpu_insn_word rights[] = { { "r", VTPU_BASE_READ, 0 },
-						{ "w", VTPU_BASE_WRITE, 0 },
-						{ 0 } };
-
 static bool need_builder(struct text_asm *a)
 {
 	return a->builder || asm_fail(a, a->p, "expected 'program width=N' first");
@@ -100,7 +96,7 @@ static bool base(struct text_asm *a)
 		    is(key, len, "align") ?
 			    !asm_unsigned(a, 4, &align) :
 		    is(key, len, "rights") ?
-			    !asm_flags(a, rights, 4, &flags) :
+			    !asm_flags(a, insn_rights, 4, &flags) :
 			    !asm_fail(a, key,
 				      "unknown field '%.*s' of base; expected extent, stride, align or rights",
 				      (int)len, key))

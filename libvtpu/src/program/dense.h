@@ -9,6 +9,7 @@
 
 #include <vtpu/ops.h>
 
+#include "cost.h"
 #include "program/sched.h"
 
 #define DENSE_LAYERS 16
@@ -39,22 +40,6 @@ struct dense {
 	struct vtpu_tiling want; /* the caller's wishes, 0 where none */
 };
 
-/** dense_type_bytes() - bytes of an enum vtpu_type */
-static inline uint32_t dense_type_bytes(uint8_t type)
-{
-	return vtpu_dtype_bytes((enum vtpu_dtype)type);
-}
-
-static inline uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
-static inline uint64_t ceil_div(uint64_t n, uint64_t by)
-{
-	return (n + by - 1) / by;
-}
-
 /**
  * dense_rows() - rows of a tile when @rows are cut into tiles of about @bm
  *
@@ -62,7 +47,7 @@ static inline uint64_t ceil_div(uint64_t n, uint64_t by)
  */
 static inline uint32_t dense_rows(uint64_t rows, uint64_t bm)
 {
-	return round_up(ceil_div(rows, ceil_div(rows, bm)), 8);
+	return vtpu_cost_round(vtpu_cost_div(rows, vtpu_cost_div(rows, bm)), 8);
 }
 
 /** dense_stream() - choose tiles and write a single layer; @b has the bases */

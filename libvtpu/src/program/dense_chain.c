@@ -47,7 +47,7 @@ static uint32_t place(uint64_t *vmem, uint64_t bytes)
 {
 	uint32_t addr = *vmem;
 
-	*vmem = round_up(*vmem + bytes, DENSE_TILE);
+	*vmem = vtpu_cost_round(*vmem + bytes, DENSE_TILE);
 	return addr;
 }
 
@@ -57,24 +57,24 @@ static bool layout(struct chain *s)
 	const struct dense_layer *last = &d->layer[d->layers - 1];
 	uint64_t total = 0, bm = s->t.bm;
 
-	s->blocks = ceil_div(d->rows, bm);
+	s->blocks = vtpu_cost_div(d->rows, bm);
 	s->softmax = last->user->softmax;
 	for (uint32_t l = 0; l < d->layers; l++) {
 		const struct dense_layer *layer = &d->layer[l];
 
-		s->w[l] = place(&total,
-				(uint64_t)layer->k * layer->n * dense_type_bytes(layer->type));
+		s->w[l] =
+			place(&total, (uint64_t)layer->k * layer->n * vtpu_type_bytes(layer->type));
 		s->scale[l] = place(&total, layer->scale_arg >= 0 ? layer->n * 4ULL : 0);
 		s->bias[l] = place(&total, layer->bias_arg >= 0 ? layer->n * 4ULL : 0);
 		if (l < d->layers - 1)
 			s->hidden[l] =
-				place(&total, bm * layer->n * dense_type_bytes(layer->out_type));
+				place(&total, bm * layer->n * vtpu_type_bytes(layer->out_type));
 	}
 	for (uint32_t i = 0; i < s->t.buffers; i++)
-		s->x[i] = place(&total, bm * d->layer[0].k * dense_type_bytes(d->layer[0].type));
+		s->x[i] = place(&total, bm * d->layer[0].k * vtpu_type_bytes(d->layer[0].type));
 	for (int i = 0; i < 2; i++) {
-		s->result[i] = place(&total, bm * last->n * dense_type_bytes(last->out_type));
-		s->out[i] = s->softmax ? place(&total, bm * last->n * dense_type_bytes(d->y_type)) :
+		s->result[i] = place(&total, bm * last->n * vtpu_type_bytes(last->out_type));
+		s->out[i] = s->softmax ? place(&total, bm * last->n * vtpu_type_bytes(d->y_type)) :
 					 s->result[i];
 	}
 	s->vmem = total;
@@ -93,7 +93,7 @@ static void load_shared(struct sched *c, uint32_t op, uint32_t base, uint32_t ad
 			uint32_t rows, uint32_t cols)
 {
 	struct vtpu_emit emit = { .op = op, .signal[0] = { .sem = LOADED, .inc = 1 } };
-	uint64_t pitch = (uint64_t)cols * dense_type_bytes(type);
+	uint64_t pitch = (uint64_t)cols * vtpu_type_bytes(type);
 	struct sched_matrix src = { VTPU_ADDR(VTPU_SPACE_HBM, base, 0), type, pitch };
 	struct sched_matrix dst = { VTPU_ADDR(VTPU_SPACE_VMEM, 0, addr), type, pitch };
 
@@ -125,12 +125,12 @@ static void load_block(struct chain *s, struct sched *c, uint32_t block)
 			     .value = block >= s->t.buffers ? block - s->t.buffers + 1 : 0 },
 		.signal[0] = { .sem = LOADED, .inc = 1 },
 	};
-	uint64_t pitch = (uint64_t)first->k * dense_type_bytes(s->d->x_type);
+	uint64_t pitch = (uint64_t)first->k * vtpu_type_bytes(s->d->x_type);
 	struct sched_matrix src = { VTPU_ADDR(VTPU_SPACE_HBM, s->d->x_base,
 					      block * (uint64_t)s->t.bm * pitch),
 				    s->d->x_type, pitch };
 	struct sched_matrix dst = { VTPU_ADDR(VTPU_SPACE_VMEM, 0, s->x[slot]), first->type,
-				    (uint64_t)first->k * dense_type_bytes(first->type) };
+				    (uint64_t)first->k * vtpu_type_bytes(first->type) };
 
 	sched_copy_matrix(c, &emit, &dst, &src, rows_of(s, block), first->k);
 	s->need_x[slot] = c->sem[LOADED].count;
@@ -139,7 +139,7 @@ static void load_block(struct chain *s, struct sched *c, uint32_t block)
 static void compute_layer(struct chain *s, struct sched *c, uint32_t block, uint32_t l)
 {
 	const struct dense_layer *layer = &s->d->layer[l];
-	uint32_t in = dense_type_bytes(layer->type);
+	uint32_t in = vtpu_type_bytes(layer->type);
 	bool last = l == s->d->layers - 1;
 	struct vtpu_emit emit = { .op = layer->op };
 	struct vtpu_insn_mxu mxu = {
@@ -155,7 +155,7 @@ static void compute_layer(struct chain *s, struct sched *c, uint32_t block, uint
 		.g = 1,
 		.lda = layer->k * in,
 		.ldb = (layer->user->w_transposed ? layer->k : layer->n) * in,
-		.ldd = layer->n * dense_type_bytes(layer->out_type),
+		.ldd = layer->n * vtpu_type_bytes(layer->out_type),
 		.mode = layer->user->w_transposed ? VTPU_MXU_TRANS_B : 0,
 	};
 
@@ -188,7 +188,7 @@ static void compute_layer(struct chain *s, struct sched *c, uint32_t block, uint
 static void finish_block(struct chain *s, struct sched *c, uint32_t block)
 {
 	const struct dense_layer *last = &s->d->layer[s->d->layers - 1];
-	uint64_t pitch = (uint64_t)last->n * dense_type_bytes(s->d->y_type);
+	uint64_t pitch = (uint64_t)last->n * vtpu_type_bytes(s->d->y_type);
 	struct vtpu_emit norm = {
 		.op = last->op,
 		.wait[0] = { .sem = READY, .value = block + 1 },

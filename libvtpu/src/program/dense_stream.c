@@ -100,7 +100,7 @@ static uint32_t place(uint64_t *vmem, uint64_t bytes)
 {
 	uint32_t addr = *vmem;
 
-	*vmem = round_up(*vmem + bytes, DENSE_TILE);
+	*vmem = vtpu_cost_round(*vmem + bytes, DENSE_TILE);
 	return addr;
 }
 
@@ -108,13 +108,13 @@ static uint32_t place(uint64_t *vmem, uint64_t bytes)
 static bool layout(struct stream *s)
 {
 	const struct dense_layer *l = s->l;
-	uint32_t in = dense_type_bytes(l->type), out = dense_type_bytes(s->d->y_type);
+	uint32_t in = vtpu_type_bytes(l->type), out = vtpu_type_bytes(s->d->y_type);
 	uint64_t tile = (uint64_t)s->t.bm * s->t.bn, total = 0;
 	uint64_t limit = s->d->geometry->vmem_bytes;
 
-	s->mt = ceil_div(s->d->rows, s->t.bm);
-	s->nt = ceil_div(l->n, s->t.bn);
-	s->kt = ceil_div(l->k, s->t.bk);
+	s->mt = vtpu_cost_div(s->d->rows, s->t.bm);
+	s->nt = vtpu_cost_div(l->n, s->t.bn);
+	s->kt = vtpu_cost_div(l->k, s->t.bk);
 	s->x.slots = s->x.keep == KEEP_TILES ? s->kt : s->t.buffers;
 	s->w.slots = s->w.keep == KEEP_TILES ? s->nt * s->kt : s->t.buffers;
 	if (s->x.slots > MAX_SLOTS || s->w.slots > MAX_SLOTS)
@@ -122,9 +122,10 @@ static bool layout(struct stream *s)
 	/* The next panel of x is asked for before the last step that reads this one is written. */
 	if (s->x.keep == KEEP_TILES && s->mt > 1 && s->kt < s->t.buffers)
 		return false;
-	s->x.bytes = round_up((uint64_t)s->t.bm * (s->x.keep == KEEP_ROWS ? l->k : s->t.bk) * in,
-			      DENSE_TILE);
-	s->w.bytes = round_up((uint64_t)s->t.bk * s->t.bn * in, DENSE_TILE);
+	s->x.bytes =
+		vtpu_cost_round((uint64_t)s->t.bm * (s->x.keep == KEEP_ROWS ? l->k : s->t.bk) * in,
+				DENSE_TILE);
+	s->w.bytes = vtpu_cost_round((uint64_t)s->t.bk * s->t.bn * in, DENSE_TILE);
 	/* Before any address is cut to 32 bits */
 	if (s->x.bytes * s->x.slots > limit || s->w.bytes * s->w.slots > limit || tile * 4 > limit)
 		return false;
@@ -151,7 +152,7 @@ static uint32_t load(struct stream *s, struct sched *c, struct operand *o, uint6
 {
 	struct vtpu_emit emit = { .op = s->l->op, .signal[0] = { .sem = LOADED, .inc = 1 } };
 	struct sched_matrix dst = { .type = s->l->type,
-				    .pitch = (uint64_t)cols * dense_type_bytes(s->l->type) };
+				    .pitch = (uint64_t)cols * vtpu_type_bytes(s->l->type) };
 
 	if (o->keep != KEEP_TILES) {
 		if (o->loads && o->slot[o->current].tile == number + 1)
@@ -177,7 +178,7 @@ static void load_step(struct stream *s, struct sched *c, uint64_t t)
 {
 	const struct dense_layer *l = s->l;
 	struct step at = step_at(s, t);
-	uint64_t xb = dense_type_bytes(s->d->x_type), wb = dense_type_bytes(l->type);
+	uint64_t xb = vtpu_type_bytes(s->d->x_type), wb = vtpu_type_bytes(l->type);
 	uint64_t row = (uint64_t)at.m * s->t.bm, col = (uint64_t)at.n * s->t.bn,
 		 deep = (uint64_t)at.k * s->t.bk;
 	uint64_t x_tile = (uint64_t)at.m * s->kt + at.k, w_tile = (uint64_t)at.n * s->kt + at.k;
@@ -206,7 +207,7 @@ static void load_step(struct stream *s, struct sched *c, uint64_t t)
 	}
 	if (l->residual_arg >= 0 && at.k == s->kt - 1) {
 		struct vtpu_emit emit = { .op = l->op, .signal[0] = { .sem = LOADED, .inc = 1 } };
-		uint64_t yb = dense_type_bytes(s->d->y_type);
+		uint64_t yb = vtpu_type_bytes(s->d->y_type);
 		struct sched_matrix dst = { VTPU_ADDR(VTPU_SPACE_VMEM, 0,
 						      s->res[at.block % s->t.buffers]),
 					    s->d->y_type, at.cols * yb };
@@ -234,7 +235,7 @@ static uint32_t operand_of(const struct stream *s, struct operand *o, uint64_t t
 
 static uint32_t rows_of_part(const struct stream *s, uint32_t rows)
 {
-	return round_up(ceil_div(rows, s->t.epilogue_splits), 8);
+	return vtpu_cost_round(vtpu_cost_div(rows, s->t.epilogue_splits), 8);
 }
 
 /* Write the product of step @t; of the last k in parts with the epilogue. @stores: STORED that its result waits for */
@@ -243,7 +244,7 @@ static void compute_step(struct stream *s, struct sched *c, uint64_t t, uint32_t
 	const struct dense_layer *l = s->l;
 	struct step at = step_at(s, t);
 	bool first = !at.k, last = at.k == s->kt - 1;
-	uint32_t in = dense_type_bytes(l->type), out = dense_type_bytes(s->d->y_type);
+	uint32_t in = vtpu_type_bytes(l->type), out = vtpu_type_bytes(s->d->y_type);
 	uint32_t x = operand_of(s, &s->x, t), w = operand_of(s, &s->w, t);
 	uint32_t rows = last ? rows_of_part(s, at.rows) : at.rows;
 	struct vtpu_insn_mxu mxu = {
@@ -310,7 +311,7 @@ static void compute_step(struct stream *s, struct sched *c, uint64_t t, uint32_t
 /* Write the stores of a finished block. @ready: READY before its first part */
 static void store_block(struct stream *s, struct sched *c, const struct step *at, uint32_t ready)
 {
-	uint64_t yb = dense_type_bytes(s->d->y_type);
+	uint64_t yb = vtpu_type_bytes(s->d->y_type);
 	uint32_t rows = rows_of_part(s, at->rows);
 	struct vtpu_emit emit = {
 		.op = s->l->op,

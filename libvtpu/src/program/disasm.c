@@ -298,10 +298,6 @@ static bool put_insn(FILE *f, struct text_asm *names, const struct vtpu_image *i
 
 /* ---- Images ---------------------------------------------------------------------- */
 
-static const struct vtpu_insn_word rights[] = { { "r", VTPU_BASE_READ, 0 },
-						{ "w", VTPU_BASE_WRITE, 0 },
-						{ 0 } };
-
 static void put_head(FILE *f, const struct vtpu_image *image)
 {
 	fprintf(f, "program width=%" PRIu32, image->header->width);
@@ -319,7 +315,7 @@ static void put_head(FILE *f, const struct vtpu_image *image)
 		quote(f, b->name, true);
 		fprintf(f, " extent=%" PRIu64 " stride=%" PRIu64 " align=%" PRIu32 " rights=",
 			(uint64_t)b->extent, (uint64_t)b->core_stride, b->align);
-		put_names(f, rights, b->flags);
+		put_names(f, insn_rights, b->flags);
 		fputc('\n', f);
 	}
 	for (uint32_t i = 0; i < image->ops; i++) {

@@ -8,6 +8,12 @@
 
 #include "program/isa.h"
 
+const struct vtpu_insn_word insn_rights[] = {
+	{ "r", VTPU_BASE_READ, 0 },
+	{ "w", VTPU_BASE_WRITE, 0 },
+	{ 0 },
+};
+
 const struct vtpu_insn_word insn_caps[] = {
 	{ "f32", VTPU_CAP_F32, 0 },
 	{ "bf16", VTPU_CAP_BF16, 0 },
@@ -80,10 +86,7 @@ bool insn_written(const struct vtpu_insn_field *field)
 
 uint64_t insn_get(const struct vtpu_insn *insn, const struct vtpu_insn_field *field, unsigned int i)
 {
-	uint64_t value = 0;
-
-	memcpy(&value, (const char *)insn + field->offset + i * field->stride, field->bytes);
-	return value;
+	return vtpu_insn_get(insn, field->offset + i * field->stride, field->bytes);
 }
 
 void insn_set(struct vtpu_insn *insn, const struct vtpu_insn_field *field, unsigned int i,

@@ -9,6 +9,7 @@
 #include "insn_table.h"
 
 extern const struct vtpu_insn_word insn_caps[];
+extern const struct vtpu_insn_word insn_rights[]; /* of bases */
 
 /** insn_op() - row of an opcode, or NULL */
 const struct vtpu_insn_row *insn_op(uint8_t opcode);

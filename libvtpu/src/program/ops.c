@@ -26,18 +26,7 @@ _Static_assert((int)VTPU_DTYPE_U8 == (int)VTPU_TYPE_U8 && (int)VTPU_DTYPE_S8 == 
 
 uint32_t vtpu_dtype_bytes(enum vtpu_dtype type)
 {
-	switch (type) {
-	case VTPU_DTYPE_U8:
-	case VTPU_DTYPE_S8:
-		return 1;
-	case VTPU_DTYPE_BF16:
-		return 2;
-	case VTPU_DTYPE_DEFAULT:
-	case VTPU_DTYPE_S32:
-	case VTPU_DTYPE_F32:
-		return 4;
-	}
-	return 0;
+	return type <= VTPU_DTYPE_F32 ? vtpu_type_bytes(type ? type : VTPU_DTYPE_F32) : 0;
 }
 
 const char *vtpu_dtype_name(enum vtpu_dtype type)
@@ -271,14 +260,14 @@ static void declare(struct dense *d, struct vtpu_builder *b)
 {
 	const struct dense_layer *last = &d->layer[d->layers - 1];
 
-	d->x_base = ops_base(b, "x", d->rows * d->layer[0].k * dense_type_bytes(d->x_type), true,
-			     false);
+	d->x_base =
+		ops_base(b, "x", d->rows * d->layer[0].k * vtpu_type_bytes(d->x_type), true, false);
 	for (uint32_t i = 0; i < d->layers; i++) {
 		struct dense_layer *l = &d->layer[i];
 		uint64_t vector = l->n * 4ULL;
 
 		l->op = vtpu_builder_op(b, l->user->name);
-		l->w_base = layer_base(b, l, "w", (uint64_t)l->k * l->n * dense_type_bytes(l->type),
+		l->w_base = layer_base(b, l, "w", (uint64_t)l->k * l->n * vtpu_type_bytes(l->type),
 				       false);
 		if (l->scale_arg >= 0)
 			l->scale_base = layer_base(b, l, "scale", vector, false);
@@ -286,11 +275,11 @@ static void declare(struct dense *d, struct vtpu_builder *b)
 			l->bias_base = layer_base(b, l, "bias", vector, false);
 		if (l->residual_arg >= 0)
 			l->residual_base = layer_base(b, l, "residual",
-						      d->rows * l->n * dense_type_bytes(d->y_type),
+						      d->rows * l->n * vtpu_type_bytes(d->y_type),
 						      true);
 		vtpu_builder_caps(b, l->type == VTPU_TYPE_BF16 ? VTPU_CAP_BF16 : VTPU_CAP_F32);
 	}
-	d->y_base = ops_base(b, "y", d->rows * last->n * dense_type_bytes(d->y_type), true, true);
+	d->y_base = ops_base(b, "y", d->rows * last->n * vtpu_type_bytes(d->y_type), true, true);
 	if (d->x_type == VTPU_TYPE_BF16 || d->y_type == VTPU_TYPE_BF16)
 		vtpu_builder_caps(b, VTPU_CAP_BF16);
 }

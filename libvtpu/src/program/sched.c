@@ -160,7 +160,7 @@ void sched_copy_matrix(struct sched *s, const struct vtpu_emit *emit,
 		       const struct sched_matrix *dst, const struct sched_matrix *src,
 		       uint32_t rows, uint32_t cols)
 {
-	uint64_t src_bytes = dense_type_bytes(src->type), dst_bytes = dense_type_bytes(dst->type);
+	uint64_t src_bytes = vtpu_type_bytes(src->type), dst_bytes = vtpu_type_bytes(dst->type);
 	struct vtpu_insn_dma dma = {
 		.src = src->addr,
 		.dst = dst->addr,

@@ -31,8 +31,10 @@ struct softmax {
 
 static uint64_t layout(struct softmax *s)
 {
-	uint64_t in = round_up((uint64_t)s->bm * s->o.n * dense_type_bytes(s->x_type), DENSE_TILE);
-	uint64_t out = round_up((uint64_t)s->bm * s->o.n * dense_type_bytes(s->y_type), DENSE_TILE);
+	uint64_t in =
+		vtpu_cost_round((uint64_t)s->bm * s->o.n * vtpu_type_bytes(s->x_type), DENSE_TILE);
+	uint64_t out =
+		vtpu_cost_round((uint64_t)s->bm * s->o.n * vtpu_type_bytes(s->y_type), DENSE_TILE);
 
 	s->in[0] = 0;
 	s->in[1] = in;
@@ -50,7 +52,7 @@ static uint32_t rows_of(const struct softmax *s, uint64_t block)
 
 static void load(const struct softmax *s, struct sched *c, uint64_t block)
 {
-	uint64_t pitch = (uint64_t)s->o.n * dense_type_bytes(s->x_type);
+	uint64_t pitch = (uint64_t)s->o.n * vtpu_type_bytes(s->x_type);
 	struct vtpu_emit emit = {
 		.op = s->op,
 		.wait[0] = { .sem = NORMED, .value = block >= 2 ? block - 1 : 0 },
@@ -77,8 +79,8 @@ static void normalise(const struct softmax *s, struct sched *c, uint64_t block)
 		.out = s->out[block % 2],
 		.rows = rows_of(s, block),
 		.cols = s->o.n,
-		.in_pitch = s->o.n * dense_type_bytes(s->x_type),
-		.out_pitch = s->o.n * dense_type_bytes(s->y_type),
+		.in_pitch = s->o.n * vtpu_type_bytes(s->x_type),
+		.out_pitch = s->o.n * vtpu_type_bytes(s->y_type),
 		.in_type = s->x_type,
 		.out_type = s->y_type,
 	};
@@ -90,7 +92,7 @@ static void normalise(const struct softmax *s, struct sched *c, uint64_t block)
 
 static void store(const struct softmax *s, struct sched *c, uint64_t block)
 {
-	uint64_t pitch = (uint64_t)s->o.n * dense_type_bytes(s->y_type);
+	uint64_t pitch = (uint64_t)s->o.n * vtpu_type_bytes(s->y_type);
 	struct vtpu_emit emit = {
 		.op = s->op,
 		.wait[0] = { .sem = NORMED, .value = block + 1 },
@@ -106,7 +108,7 @@ static void store(const struct softmax *s, struct sched *c, uint64_t block)
 
 static void walk(const struct softmax *s, struct sched *c)
 {
-	uint64_t blocks = ceil_div(s->rows, s->bm);
+	uint64_t blocks = vtpu_cost_div(s->rows, s->bm);
 
 	load(s, c, 0);
 	for (uint64_t block = 0; block < blocks && !sched_over(c); block++) {
@@ -176,8 +178,8 @@ enum vtpu_status vtpu_softmax_build(const struct vtpu_softmax_options *options,
 		sched_free(&clock);
 		return status;
 	}
-	s.x_base = ops_base(b, "x", s.rows * s.o.n * dense_type_bytes(s.x_type), true, false);
-	s.y_base = ops_base(b, "y", s.rows * s.o.n * dense_type_bytes(s.y_type), true, true);
+	s.x_base = ops_base(b, "x", s.rows * s.o.n * vtpu_type_bytes(s.x_type), true, false);
+	s.y_base = ops_base(b, "y", s.rows * s.o.n * vtpu_type_bytes(s.y_type), true, true);
 	s.op = vtpu_builder_op(b, "softmax");
 	if (s.x_type == VTPU_TYPE_BF16 || s.y_type == VTPU_TYPE_BF16)
 		vtpu_builder_caps(b, VTPU_CAP_BF16);

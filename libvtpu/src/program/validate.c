@@ -6,32 +6,9 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/status.h"
 #include "program.h"
 #include "program/image.h"
-
-/* The library's code for what a load says. */
-static enum vtpu_status code_of(enum vtpu_hw_status status)
-{
-	switch (status) {
-	case VTPU_ST_OK:
-		return VTPU_OK;
-	case VTPU_ST_DEADLOCK:
-		return VTPU_ERROR_DEADLOCK;
-	case VTPU_ST_RACE:
-		return VTPU_ERROR_RACE;
-	case VTPU_ST_TOO_LARGE:
-		return VTPU_ERROR_TOO_LARGE;
-	case VTPU_ST_UNSUPPORTED:
-	case VTPU_ST_TOO_WIDE:
-		return VTPU_ERROR_UNSUPPORTED;
-	case VTPU_ST_IMAGE_VERSION:
-		return VTPU_ERROR_VERSION;
-	case VTPU_ST_NO_MEMORY:
-		return VTPU_ERROR_OUT_OF_HOST_MEMORY;
-	default:
-		return VTPU_ERROR_BAD_PROGRAM;
-	}
-}
 
 enum vtpu_status vtpu_image_validate(const struct vtpu_image *image,
 				     const struct vtpu_hw_geometry *geometry, bool strict,
@@ -64,8 +41,8 @@ enum vtpu_status vtpu_image_validate(const struct vtpu_image *image,
 	if (status) {
 		found.status = status;
 		vtpu_report_format(image, &found, records, text, sizeof(text));
-		vtpu_fail(code_of(status), "refused: %s", text);
+		vtpu_fail(vtpu_status_of_hw(status), "refused: %s", text);
 	}
 	free(records);
-	return code_of(status);
+	return vtpu_status_of_hw(status);
 }

@@ -2,10 +2,11 @@
 /*
  * status.c - what an errno or a device's status is in status codes.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "device/device.h"
+#include "core/status.h"
 
 enum vtpu_status vtpu_status_of_errno(int err)
 {
