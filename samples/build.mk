@@ -11,5 +11,6 @@ SAMPLES += $(addprefix build/bin/,hello mlp_classify two_clients mnist cifar_cnn
 build/demo: ; @mkdir -p $@
 demo: build/demo/weights.bin build/tests/reference/check_mlp
 DEMO := scripts/demo.sh
+##@ Build
 weights: build/demo/weights.bin ## Train the demo's weights in plain C, or take them from the cache
 .PHONY: weights

@@ -14,6 +14,7 @@ build/debug-kernel/vtpu.ko: build/debug-kernel/release FORCE
 
 CHECK_LONG += tests/debug/run.sh
 TIMEOUT_tests/debug/run.sh := 7200
+##@ Build
 debug-kernel: build/debug-kernel/vtpu.ko ## Build the kernel with KASAN, lockdep and others, once
 .PHONY: debug-kernel
 

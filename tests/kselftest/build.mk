@@ -18,6 +18,7 @@ build/kselftest/kselftest/runner.sh: | $(KST_HEADERS)/kselftest_harness.h
 build/kselftest/vtpu/settings: tests/kselftest/settings
 	$(Q)mkdir -p $(@D) && cp $< $@
 
+##@ Build
 kselftests: $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES) ## The kernel's self-tests
 .PHONY: kselftests
 
