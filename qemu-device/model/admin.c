@@ -414,7 +414,7 @@ static void begin(struct vtpu_chip *chip, const uint8_t *entry)
 {
 	struct vtpu_admin *admin = chip->admin;
 	struct vtpu_command *cmd = admin->command;
-	uint32_t seq = admin->ring.fetched++;
+	uint32_t seq = admin->ring.fetched++, none;
 
 	/* There is one: the ring never hands out more than VTPU_ADMIN_SLOTS at a time. */
 	while (cmd->state != VTPU_COMMAND_FREE)
@@ -430,7 +430,7 @@ static void begin(struct vtpu_chip *chip, const uint8_t *entry)
 	if (cmd->u.h.flags || cmd->u.h.seq != seq) {
 		cmd->u.h.seq = seq;
 		end(chip, cmd, VTPU_ST_BAD_FIELD);
-	} else if (vtpu_inject_take(chip, 0, seq) == VTPU_FAULT_LOST_COMMAND) {
+	} else if (vtpu_inject_take(chip, 0, seq, &none) == VTPU_FAULT_LOST_COMMAND) {
 		cmd->state = VTPU_COMMAND_LOST;
 	} else {
 		step(chip, cmd, true);

@@ -478,7 +478,8 @@ bool vtpu_stop_wait(struct vtpu_chip *chip, uint64_t limit_ns);
 void vtpu_reset_note(struct vtpu_chip *chip, enum vtpu_reset kind);
 bool vtpu_stop_finish(struct vtpu_chip *chip);
 void vtpu_stop_clear(struct vtpu_chip *chip);
-enum vtpu_fault vtpu_inject_take(struct vtpu_chip *chip, uint32_t queue, uint32_t seq);
+enum vtpu_fault vtpu_inject_take(struct vtpu_chip *chip, uint32_t queue, uint32_t seq,
+				 uint32_t *core);
 void vtpu_stats_start(struct vtpu_queue *q);
 uint64_t vtpu_stats_end(struct vtpu_queue *q, enum vtpu_hw_status status);
 void vtpu_core_stats(struct vtpu_chip *chip, unsigned int core, struct vtpu_hw_core_stats *out);

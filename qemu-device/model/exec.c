@@ -13,7 +13,8 @@
 
 #include "exec.h"
 
-#define NONE UINT32_MAX
+#define NONE  UINT32_MAX
+#define ENDED UINT32_MAX /* in place of the number of predecessors that have not */
 
 /* ---- Ready nodes --------------------------------------------------------- */
 
@@ -110,6 +111,7 @@ static uint32_t end_node(struct vtpu_exec *x, uint32_t node)
 	const struct vtpu_program *p = x->run->program;
 	uint32_t next = NONE, queued = 0;
 
+	atomic_store_explicit(&x->preds[node], ENDED, memory_order_relaxed);
 	for (uint32_t i = p->succ_start[node]; i < p->succ_start[node + 1]; i++) {
 		uint32_t succ = p->succ[i];
 
@@ -138,6 +140,8 @@ static bool run_part(struct vtpu_exec *x, struct vtpu_worker *worker, uint32_t n
 
 	if (node > atomic_load_explicit(&x->fault_at, memory_order_relaxed))
 		return true;
+	if (vtpu_exec_stands(x, node))
+		return false;
 	vtpu_op_init(&op, x->run, node);
 	status = vtpu_op_run(&op, part, parts, s);
 	if (vtpu_exec_cancelled(x))
@@ -293,23 +297,43 @@ static bool ready(struct vtpu_work *work)
 	int phase = atomic_load(&x->phase);
 	uint32_t head;
 
-	if (x->run->hang)
-		return atomic_load(&x->run->cancel);
-	if (phase == VTPU_EXEC_BUSY)
-		return false;
-	if (phase == VTPU_EXEC_NEW || x->run->reference)
+	if (x->run->hang && atomic_load(&x->run->cancel))
 		return true;
+	if (phase == VTPU_EXEC_BUSY || (x->run->hang && x->run->fault_core == VTPU_NO_CORE))
+		return false;
+	if (phase == VTPU_EXEC_NEW)
+		return true;
+	if (x->run->reference)
+		return !vtpu_exec_stands(x, x->next);
 	return peek(x, &head) || atomic_load(&x->open_parts);
+}
+
+/* Where a run that was told to end stands, unless a fault says more. */
+static void tell_place(struct vtpu_exec *x)
+{
+	const struct vtpu_program *p = x->run->program;
+	uint32_t first = 0;
+
+	if (x->run->reference)
+		first = x->next;
+	else if (atomic_load(&x->phase) == VTPU_EXEC_RUNNING)
+		while (first < p->instances && atomic_load(&x->preds[first]) == ENDED)
+			first++;
+	if (first < p->instances && atomic_load(&x->fault_at) == NONE)
+		vtpu_exec_fault(x, first, 0, VTPU_ST_ABORTED, 0);
+	x->run->status = VTPU_ST_ABORTED;
 }
 
 static void finish(struct vtpu_work *work)
 {
 	struct vtpu_exec *x = (struct vtpu_exec *)work;
 	struct vtpu_run *run = x->run;
+	bool whole = atomic_load(&run->retired) == run->program->instances;
 
-	if (run->hang ||
-	    (atomic_load(&run->cancel) && atomic_load(&run->retired) < run->program->instances))
-		run->status = VTPU_ST_ABORTED;
+	if ((run->hang && run->fault_core == VTPU_NO_CORE) || (atomic_load(&run->cancel) && !whole))
+		tell_place(x);
+	else if (run->status == VTPU_ST_OK && run->wrong_bit)
+		vtpu_dma_wrong_bit(run);
 	run->exec = NULL;
 	pthread_mutex_destroy(&x->fault_lock);
 	free(x);

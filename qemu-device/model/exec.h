@@ -68,6 +68,15 @@ static inline bool vtpu_exec_cancelled(const struct vtpu_exec *x)
 	return atomic_load_explicit(&x->run->cancel, memory_order_relaxed);
 }
 
+/** vtpu_exec_stands() - whether instance @node is of a core that hangs by injection, if there is such an instance */
+static inline bool vtpu_exec_stands(const struct vtpu_exec *x, uint32_t node)
+{
+	const struct vtpu_run *run = x->run;
+
+	return run->hang && node < run->program->instances &&
+	       run->program->instance[node].core == run->fault_core;
+}
+
 /** vtpu_ref_turn() - one turn of the reference executor */
 void vtpu_ref_turn(struct vtpu_exec *x, struct vtpu_worker *worker);
 

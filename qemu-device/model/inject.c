@@ -18,6 +18,7 @@ static const char *const fault_name[] = {
 	[VTPU_FAULT_DEAD] = "dead",
 	[VTPU_FAULT_FATAL] = "fatal",
 	[VTPU_FAULT_LOST_COMMAND] = "lost-command",
+	[VTPU_FAULT_WRONG_BIT] = "wrong-bit",
 };
 
 #define FAULTS (sizeof(fault_name) / sizeof(fault_name[0]))
@@ -57,7 +58,7 @@ bool vtpu_injection_parse(const char *text, struct vtpu_injection *in, char *err
 {
 	size_t length = strcspn(text, SEPARATORS);
 
-	*in = (struct vtpu_injection){ .job = 1 };
+	*in = (struct vtpu_injection){ .job = 1, .core = VTPU_NO_CORE };
 	if (!parse_fault(text, length, &in->fault)) {
 		snprintf(err, err_bytes, "no such fault, expected " VTPU_FAULT_SYNTAX);
 		return false;
@@ -66,16 +67,25 @@ bool vtpu_injection_parse(const char *text, struct vtpu_injection *in, char *err
 		text += length + 1;
 		length = strcspn(text, SEPARATORS);
 		if (parse_field(text, length, "queue=", &in->queue) ||
-		    parse_field(text, length, "job=", &in->job))
+		    parse_field(text, length, "job=", &in->job) ||
+		    parse_field(text, length, "core=", &in->core))
 			continue;
 		snprintf(err, err_bytes, "cannot read '%.*s', expected " VTPU_FAULT_SYNTAX,
 			 length < 32 ? (int)length : 32, text);
 		return false;
 	}
+	if (in->fault == VTPU_FAULT_WRONG_BIT && in->core == VTPU_NO_CORE)
+		in->core = 0;
 	return true;
 }
 
 /* ---- Arming and taking ---------------------------------------------------- */
+
+static bool of_core(enum vtpu_fault fault)
+{
+	return fault == VTPU_FAULT_HANG || fault == VTPU_FAULT_WRONG_BIT ||
+	       (fault >= VTPU_FAULT_IGNORE_ABORT && fault <= VTPU_FAULT_DEAD);
+}
 
 bool vtpu_chip_inject(struct vtpu_chip *chip, const struct vtpu_injection *in, char *err,
 		      size_t err_bytes)
@@ -93,6 +103,16 @@ bool vtpu_chip_inject(struct vtpu_chip *chip, const struct vtpu_injection *in, c
 		snprintf(err, err_bytes, "job 0: jobs are counted from 1, the next one");
 		return false;
 	}
+	if (in->core != VTPU_NO_CORE && in->core >= chip->geometry.cores) {
+		snprintf(err, err_bytes, "core %u: a job's cores are 0 to %u", in->core,
+			 chip->geometry.cores - 1);
+		return false;
+	}
+	if (in->core != VTPU_NO_CORE && in->fault != VTPU_FAULT_NONE && !of_core(in->fault)) {
+		snprintf(err, err_bytes, "core %u: %s is a fault of the whole job", in->core,
+			 fault_name[in->fault]);
+		return false;
+	}
 	pthread_mutex_lock(&chip->lock);
 	chip->inject = *in;
 	pthread_mutex_unlock(&chip->lock);
@@ -100,7 +120,8 @@ bool vtpu_chip_inject(struct vtpu_chip *chip, const struct vtpu_injection *in, c
 }
 
 /* A job of @queue, or an admin command (@queue 0), starts: which fault is it to have? */
-enum vtpu_fault vtpu_inject_take(struct vtpu_chip *chip, uint32_t queue, uint32_t seq)
+enum vtpu_fault vtpu_inject_take(struct vtpu_chip *chip, uint32_t queue, uint32_t seq,
+				 uint32_t *core)
 {
 	enum vtpu_fault fault = VTPU_FAULT_NONE;
 
@@ -109,6 +130,7 @@ enum vtpu_fault vtpu_inject_take(struct vtpu_chip *chip, uint32_t queue, uint32_
 	    (chip->inject.fault == VTPU_FAULT_LOST_COMMAND) == !queue &&
 	    (!queue || !chip->inject.queue || chip->inject.queue == queue) && !--chip->inject.job) {
 		fault = chip->inject.fault;
+		*core = chip->inject.core;
 		chip->inject.fault = VTPU_FAULT_NONE;
 	}
 	pthread_mutex_unlock(&chip->lock);

@@ -271,6 +271,7 @@ static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 	job->state = VTPU_JOB_RUNNING;
 	q->cancelled = VTPU_ST_OK;
 	q->hang = VTPU_FAULT_NONE;
+	q->run.wrong_bit = false;
 	q->copy.fail_dma = false;
 	q->started_ns = vtpu_now(chip);
 	q->seen_ns = q->started_ns;
@@ -281,7 +282,7 @@ static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 	vtpu_stats_start(q);
 	vtpu_chip_arm(chip, q->started_ns + chip->watchdog_ns / 4);
 
-	fault = vtpu_inject_take(chip, q->id, job->seq);
+	fault = vtpu_inject_take(chip, q->id, job->seq, &q->run.fault_core);
 	switch (fault) {
 	case VTPU_FAULT_NONE:
 	case VTPU_FAULT_LOST_COMMAND:
@@ -293,6 +294,9 @@ static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 	case VTPU_FAULT_IGNORE_ABORT:
 	case VTPU_FAULT_STUCK:
 		q->hang = fault;
+		break;
+	case VTPU_FAULT_WRONG_BIT:
+		q->run.wrong_bit = true;
 		break;
 	case VTPU_FAULT_FATAL:
 		chip->broken = true;

@@ -125,7 +125,10 @@ struct vtpu_run {
 	struct vtpu_core_mem core[VTPU_MAX_CORES]; /* by core of the gang */
 	bool reference;
 	bool dense; /* skip no products with zero */
-	bool hang;  /* injected: retire nothing until cancelled */
+	/* Injected: */
+	bool hang;	     /* retire nothing until cancelled, */
+	bool wrong_bit;	     /* a bit of the largest store to HBM is wrong, */
+	uint32_t fault_core; /* of this core of the gang; hangs: VTPU_NO_CORE is of all */
 	/** @done: called once, on a worker, after the last access to any of this memory */
 	void (*done)(struct vtpu_run *run);
 	void *opaque;
@@ -137,7 +140,8 @@ struct vtpu_run {
 
 	/*
 	 * Valid in @done: OK or a fault. A cancelled run reports ABORTED and
-	 * the caller knows better. The fault is the first in semantic order.
+	 * the caller knows better. The fault is the first in semantic order; of a
+	 * cancelled run, the first instance in that order that has not ended.
 	 */
 	enum vtpu_hw_status status;
 	uint32_t op_id;

@@ -12,7 +12,8 @@ void vtpu_ref_turn(struct vtpu_exec *x, struct vtpu_worker *worker)
 {
 	const struct vtpu_program *p = x->run->program;
 
-	while (x->next < p->instances && !vtpu_worker_turn_over(worker)) {
+	while (x->next < p->instances && !vtpu_exec_stands(x, x->next) &&
+	       !vtpu_worker_turn_over(worker)) {
 		struct vtpu_scratch *s = vtpu_worker_scratch(worker);
 		enum vtpu_hw_status status;
 		struct vtpu_op op;

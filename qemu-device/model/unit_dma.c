@@ -380,3 +380,36 @@ void vtpu_dma_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struc
 	copy_box(&b, b.dims - 1, b.src, b.dst, vtpu_split(n, part, parts),
 		 vtpu_split(n, part + 1, parts));
 }
+
+/* Bytes that an instruction stores to HBM */
+static uint64_t stored(const struct vtpu_insn *insn)
+{
+	const struct vtpu_insn_dma *x = &insn->payload.dma;
+	uint64_t bytes = vtpu_type_bytes(x->dst_type);
+
+	if ((insn->opcode != VTPU_OP_COPY && insn->opcode != VTPU_OP_FILL) ||
+	    VTPU_ADDR_SPACE(x->dst) != VTPU_SPACE_HBM)
+		return 0;
+	for (unsigned int i = 0; i < x->ndim; i++)
+		bytes *= x->count[i];
+	return bytes;
+}
+
+void vtpu_dma_wrong_bit(struct vtpu_run *run)
+{
+	const struct vtpu_program *p = run->program;
+	uint64_t most = 0;
+	struct vtpu_op op, largest;
+
+	for (uint32_t i = 0; i < p->instances; i++) {
+		if (p->instance[i].core != run->fault_core || p->instance[i].unit != VTPU_UNIT_DMA)
+			continue;
+		vtpu_op_init(&op, run, i);
+		if (stored(op.insn) && stored(op.insn) >= most) {
+			most = stored(op.insn);
+			largest = op;
+		}
+	}
+	if (most)
+		*address(&largest, largest.insn->payload.dma.dst) ^= 1;
+}

@@ -289,12 +289,15 @@ enum vtpu_fault {
 	/* Of the chip as a whole */
 	VTPU_FAULT_FATAL,	 /* the job's start is a fatal error, INTERNAL */
 	VTPU_FAULT_LOST_COMMAND, /* an admin command, counted by @job, never completes */
+	VTPU_FAULT_WRONG_BIT,	 /* of a compute job that ends well: see @core */
 };
 
 /* As they are named to people */
 #define VTPU_FAULT_NAMES \
-	"none, hang, lost-irq, dma-error, ignore-abort, stuck, dead, fatal, lost-command"
-#define VTPU_FAULT_SYNTAX "FAULT[:queue=N][:job=N] with FAULT one of " VTPU_FAULT_NAMES
+	"none, hang, lost-irq, dma-error, ignore-abort, stuck, dead, fatal, lost-command, wrong-bit"
+#define VTPU_FAULT_SYNTAX "FAULT[:queue=N][:job=N][:core=N] with FAULT one of " VTPU_FAULT_NAMES
+
+#define VTPU_NO_CORE UINT32_MAX
 
 /** struct vtpu_injection - a fault and whose it is to be */
 struct vtpu_injection {
@@ -306,11 +309,17 @@ struct vtpu_injection {
 	 * of vtpu_chip_inject() on: 1 is the next
 	 */
 	uint32_t job;
+	/**
+	 * @core: of the job's gang. Hangs: it alone stands still, and the others as far as they wait
+	 * for it; VTPU_NO_CORE: the job does not even start. WRONG_BIT: the lowest bit of the first
+	 * element of its largest store to HBM (the last of them) is wrong
+	 */
+	uint32_t core;
 };
 
 /**
- * vtpu_injection_parse() - read "FAULT[:queue=N][:job=N]"
- * @text: fault by name, queue 0 and job 1 unless said; a comma separates as well
+ * vtpu_injection_parse() - read "FAULT[:queue=N][:job=N][:core=N]"
+ * @text: fault by name, queue 0, job 1 and no core (for wrong-bit core 0) unless said; a comma separates as well
  * @err: sentence on refusal
  * @err_bytes: room
  *

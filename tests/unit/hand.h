@@ -155,6 +155,7 @@ static inline void hand_run_init(struct hand_run *r, struct vtpu_program *p,
 	r->run.program = p;
 	r->run.geometry = &r->geometry;
 	r->run.kernels = kernels;
+	r->run.fault_core = VTPU_NO_CORE;
 	r->run.done = hand_done;
 	r->run.opaque = r;
 	for (uint32_t c = 0; c < p->width; c++) {

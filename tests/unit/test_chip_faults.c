@@ -82,7 +82,7 @@ static void bystander(struct fixture *f, const char *after)
 
 static void inject(struct fixture *f, enum vtpu_fault fault, uint32_t queue, uint32_t job)
 {
-	const struct vtpu_injection in = { fault, queue, job };
+	const struct vtpu_injection in = { fault, queue, job, VTPU_NO_CORE };
 	char err[128];
 
 	if (!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)))
@@ -142,7 +142,7 @@ static void abort_job(struct fixture *f, struct chip_ring *ring, uint32_t seq)
 static bool refused(struct fixture *f, enum vtpu_fault fault, uint32_t queue, uint32_t job,
 		    const char *says)
 {
-	const struct vtpu_injection in = { fault, queue, job };
+	const struct vtpu_injection in = { fault, queue, job, VTPU_NO_CORE };
 	char err[160] = "";
 
 	return !vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)) && strstr(err, says);
@@ -171,8 +171,20 @@ static void test_inject_args(struct fixture *f)
 	tap_ok(vtpu_injection_parse("stuck:job=7,queue=3", &in, err, sizeof(err)) &&
 		       in.fault == VTPU_FAULT_STUCK && in.queue == 3 && in.job == 7,
 	       "and are read with queue and job");
+	tap_ok(vtpu_injection_parse("hang:core=2", &in, err, sizeof(err)) && in.core == 2 &&
+		       vtpu_injection_parse("hang", &in, err, sizeof(err)) &&
+		       in.core == VTPU_NO_CORE &&
+		       vtpu_injection_parse("wrong-bit", &in, err, sizeof(err)) && !in.core,
+	       "and with a core");
+	in = (struct vtpu_injection){ .fault = VTPU_FAULT_LOST_IRQ, .job = 1, .core = 1 };
+	tap_ok(!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)) &&
+		       strstr(err, "lost-irq is a fault of the whole job"),
+	       "a core for a fault of the whole job is refused");
+	in = (struct vtpu_injection){ .fault = VTPU_FAULT_HANG, .job = 1, .core = 1000 };
+	tap_ok(!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)) && strstr(err, "core 1000"),
+	       "a core that is none is refused");
 	tap_ok(unreadable("lost", "no such fault") && unreadable("", "no such fault") &&
-		       unreadable("hang:", "''") && unreadable("hang:core=1", "'core=1'") &&
+		       unreadable("hang:", "''") && unreadable("hang:cores=1", "'cores=1'") &&
 		       unreadable("hang:job=", "'job='") && unreadable("hang:job=-1", "'job=-1'") &&
 		       unreadable("hang:job=4294967296", "4294967296") &&
 		       unreadable("hang:job=1x:queue=1", "'job=1x'"),

@@ -444,6 +444,76 @@ static void test_hang(void)
 	vtpu_pool_destroy(pool);
 }
 
+/* Of two cores with six copies each one stands still: the other's end, and where the run stands is said. */
+static void test_hang_of_core(void)
+{
+	static struct hand_run r;
+	struct vtpu_pool *pool = vtpu_pool_create(2, NULL, NULL, NULL);
+
+	for (int reference = 0; reference < 2; reference++) {
+		struct hand h;
+
+		hand_begin(&h, 2, 12);
+		for (uint32_t i = 0; i < 12; i++)
+			copy(&h, i >= 6, VTPU_ADDR(VTPU_SPACE_VMEM, 0, 0),
+			     VTPU_ADDR(VTPU_SPACE_VMEM, 0, 8192 + i * 4096), 4096);
+		hand_end(&h);
+		hand_run_init(&r, &h.p, &vtpu_kernels_scalar);
+		r.run.reference = reference;
+		r.run.hang = true;
+		r.run.fault_core = 1;
+		hand_start(&r, pool);
+		sleep_ms(20);
+		tap_ok(!r.done && atomic_load(&r.run.retired) == 6,
+		       "a core stands still, the other does not%s",
+		       reference ? " (reference)" : "");
+		atomic_store(&r.run.cancel, true);
+		hand_wait(&r);
+		tap_ok(r.run.status == VTPU_ST_ABORTED && r.run.op_id == 7 &&
+			       r.run.where == VTPU_WHERE(VTPU_UNIT_DMA, 1, 0),
+		       "and where it stood is told");
+		hand_run_free(&r);
+		hand_free(&h);
+	}
+	vtpu_pool_destroy(pool);
+}
+
+/* Two stores to HBM of each of two cores: of the chosen core's last one, both are as large, a bit is wrong, and nothing else. */
+static void test_wrong_bit(void)
+{
+	static uint8_t hbm[16384], want[16384];
+	static struct hand_run r;
+	struct vtpu_pool *pool = vtpu_pool_create(2, NULL, NULL, NULL);
+
+	for (int reference = 0; reference < 2; reference++) {
+		struct hand h;
+
+		hand_begin(&h, 2, 5);
+		for (uint32_t i = 0; i < 4; i++)
+			copy(&h, i & 1, VTPU_ADDR(VTPU_SPACE_VMEM, 0, 0),
+			     VTPU_ADDR(VTPU_SPACE_HBM, 0, i * 4096), 4096);
+		copy(&h, 1, VTPU_ADDR(VTPU_SPACE_VMEM, 0, 0), VTPU_ADDR(VTPU_SPACE_VMEM, 0, 8192),
+		     4096);
+		hand_end(&h);
+		hand_run_init(&r, &h.p, &vtpu_kernels_scalar);
+		r.run.base[0] = hbm;
+		r.run.reference = reference;
+		r.run.wrong_bit = true;
+		r.run.fault_core = 1;
+		for (uint32_t c = 0; c < 2; c++)
+			memset(r.run.core[c].vmem, 0x5a, 4096);
+		memset(want, 0x5a, sizeof(want));
+		want[3 * 4096] ^= 1;
+		run_once(&r, pool);
+		tap_ok(r.run.status == VTPU_ST_OK && !memcmp(hbm, want, sizeof(want)),
+		       "a wrong bit in what a core stored last, and nowhere else%s",
+		       reference ? " (reference)" : "");
+		hand_run_free(&r);
+		hand_free(&h);
+	}
+	vtpu_pool_destroy(pool);
+}
+
 int main(void)
 {
 	struct vtpu_pool *pool = vtpu_pool_create(2, NULL, NULL, NULL);
@@ -456,5 +526,7 @@ int main(void)
 	test_fault();
 	test_cancel();
 	test_hang();
+	test_hang_of_core();
+	test_wrong_bit();
 	return tap_done();
 }
