@@ -181,6 +181,105 @@ static void hang(const char *fault, const char *words, uint64_t sum)
 	vtpu_close(device);
 }
 
+/*
+ * In mid-training a bit of what core 2 stores is wrong: it and the tensor are named, and
+ * the file saved before is good. It is a copy for each core, so only the device knows better.
+ */
+static void wrong_bit(uint32_t core, uint64_t sum)
+{
+	struct vtpu_device *device;
+	struct vtpu_model *model;
+	struct curve curve = { 0 };
+	struct vtpu_fit_options fit = usual(&curve);
+	char path[300], name[128], words[64];
+	enum vtpu_status status;
+
+	snprintf(path, sizeof(path), "%s/wrong.safetensors", dir);
+	unlink(path);
+	snprintf(name, sizeof(name),
+		 "model:v3,cores=4,hbm=256M,threads=2,inject=wrong-bit:queue=4:job=8:core=%u",
+		 core);
+	ok_call(vtpu_open(name, &device), name);
+	model = compiled(device, (struct vtpu_model_options){ .seed = 11 });
+	fit.checkpoint = path;
+	fit.checkpoint_steps = 1;
+	fit.check_replicas = 1;
+	status = vtpu_model_fit(model, set, &fit, NULL);
+	snprintf(words, sizeof(words), "of core %u is not that of", core);
+	tap_ok(status == VTPU_ERROR_NUMERIC && strstr(vtpu_last_error(), words) &&
+		       strstr(vtpu_last_error(), "dense"),
+	       "a wrong bit ends the fit: %s", vtpu_last_error());
+	refused(vtpu_model_evaluate(model, set, 0, &(struct vtpu_score){ 0 }),
+		VTPU_ERROR_INVALID_ARGUMENT, "replicas differ", "the model is not to be used");
+	ok_call(vtpu_model_load(model, path), "the last file is good");
+	fit.checkpoint = NULL;
+	fit.resume = true;
+	ok_call(vtpu_model_fit(model, set, &fit, NULL), "and training is finished");
+	tap_ok(sum_of(model) == sum, "to the bits of a run without a fault");
+	vtpu_model_destroy(model);
+	vtpu_close(device);
+}
+
+/* One core of four stands still: the sentence says which. */
+static void core_hangs(void)
+{
+	struct vtpu_device *device;
+	struct vtpu_model *model;
+	struct curve curve = { 0 };
+	struct vtpu_fit_options fit = usual(&curve);
+
+	ok_call(vtpu_open("model:v3,cores=4,hbm=256M,threads=2,watchdog=200,"
+			  "inject=hang:queue=4:job=8:core=2",
+			  &device),
+		"a device of which core 2 hangs");
+	model = compiled(device, (struct vtpu_model_options){ .seed = 11 });
+	refused(vtpu_model_fit(model, set, &fit, NULL), VTPU_ERROR_DEADLOCK, "core 2)",
+		"a core that hangs is named");
+	tap_ok(strstr(vtpu_last_error(), "operation '"), "with where it stood: %s",
+	       vtpu_last_error());
+	vtpu_model_destroy(model);
+	vtpu_close(device);
+}
+
+/* A batch that is too large: the largest that would do is named, and does. */
+static void no_room(void)
+{
+	struct vtpu_data_format format = VTPU_INIT(format, .name = "zeros", .count = 200000,
+						   .shape = VTPU_SHAPE(INPUTS), .classes = CLASSES);
+	struct vtpu_device *device;
+	struct vtpu_model *model;
+	struct curve curve = { 0 };
+	struct vtpu_fit_options fit = usual(&curve);
+	const char *words;
+	struct vtpu_data *data;
+	float *zeros = calloc(200000 * INPUTS, sizeof(*zeros));
+	int32_t *zero = calloc(200000, sizeof(*zero));
+	unsigned int largest = 0;
+
+	ok_call(vtpu_open("model:v3,cores=4,hbm=32M,threads=2", &device), "a small device");
+	ok_call(vtpu_data_memory(&format, zeros, zero, &data), "many samples");
+	model = compiled(device, (struct vtpu_model_options){ .seed = 11 });
+	fit.epochs = 1;
+	fit.batch = 200000;
+	fit.validation = NULL;
+	refused(vtpu_model_fit(model, data, &fit, NULL), VTPU_ERROR_OUT_OF_DEVICE_MEMORY,
+		"a batch of 200000 samples does not fit", "a batch that does not fit");
+	words = strstr(vtpu_last_error(), "the largest that does is ");
+	tap_ok(words && sscanf(words, "the largest that does is %u", &largest) == 1 &&
+		       largest > 64 && largest < 200000 && largest % 4 == 0,
+	       "the largest is named: %s", vtpu_last_error());
+	fit.batch = largest + 4;
+	refused(vtpu_model_fit(model, data, &fit, NULL), VTPU_ERROR_OUT_OF_DEVICE_MEMORY,
+		"does not fit", "a little more does not");
+	fit.batch = largest;
+	ok_call(vtpu_model_fit(model, data, &fit, NULL), "and that one does");
+	vtpu_model_destroy(model);
+	vtpu_data_destroy(data);
+	vtpu_close(device);
+	free(zeros);
+	free(zero);
+}
+
 int main(void)
 {
 	struct vtpu_device *device;
@@ -199,6 +298,10 @@ int main(void)
 	vtpu_close(device);
 	hang("queue=4:job=8", "step 8 (epoch 0): program 'small/train' failed", sum); /* of steps */
 	hang("queue=3:job=13", "copy job failed", sum); /* of batches */
+	wrong_bit(2, sum);
+	wrong_bit(0, sum);
+	core_hangs();
+	no_room();
 	vtpu_data_destroy(set);
 	remove_dir();
 	return tap_done();

@@ -251,8 +251,10 @@ struct vtpu_fit_options {
 	uint64_t checkpoint_steps; /**< and after every so many steps; 0: not */
 	/** go on where the model is: finish the fit that its file was saved in, epochs counted from that fit's begin */
 	bool resume;
-	bool allow_nan;		 /**< go on when a loss is no finite number */
-	uint64_t check_replicas; /**< compare the cores' variables every so many steps; 0: never */
+	bool allow_nan; /**< go on when a loss is no finite number */
+	/** compare the cores' variables every so many steps and before each file; 0: never. A core whose variable differs
+	 *  is named, and the fit ends. The next step may hide a difference, so only 1 misses none */
+	uint64_t check_replicas;
 };
 
 /** How a fit went. */
@@ -287,7 +289,8 @@ struct vtpu_fit_report {
  *
  * Fails with INVALID_ARGUMENT (a rate that is 0 or infinite, a batch that the cores cannot share, data without
  * labels), SHAPE_MISMATCH (both shapes), OUT_OF_DEVICE_MEMORY (the largest batch that fits), NUMERIC (a loss is
- * no finite number: step and first operation; the model is as it was before that step),
+ * no finite number: step and first operation; the model is as it was before that step. Or replicas differ: then
+ * the model must be loaded),
  * IO and TIMEOUT (the source), and as jobs fail: then the parameters may be in
  * mid-step, and vtpu_model_load() or vtpu_model_compile() must come before all else.
  */

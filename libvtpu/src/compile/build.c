@@ -11,6 +11,7 @@
 
 #define HOST_CYCLES 64 /* what an instruction costs the host, in the currency of the model */
 #define TILE_BYTES  (10u << 20) /* a tile's values should stay in the caches of the host */
+#define MOST_TILES  256 /* of a batch, if larger ones fit: each is some hundred instructions */
 
 /* ---- Tiles -------------------------------------------------------------------------- */
 
@@ -93,6 +94,16 @@ static bool try_tile(struct emitter *e, uint32_t tile, uint64_t *score, const ch
 	return true;
 }
 
+/* Does what is in VMEM at a time fit, with tiles of that size? */
+static bool tile_fits(struct emitter *e, uint32_t tile)
+{
+	const char *largest;
+	uint64_t need;
+
+	set_tiles(e, tile);
+	return set_ones(e) && emit_place(e, &largest, &need);
+}
+
 /* The tile with the shortest time, of those that fit. */
 static bool choose_tile(struct emitter *e)
 {
@@ -111,6 +122,11 @@ static bool choose_tile(struct emitter *e)
 			break;
 		if (!p->images)
 			t = 1;
+		/* A long program, and a slow one, when twice the size would do. */
+		if (!p->options.tile && p->images / t > MOST_TILES && tile_fits(e, 2 * t))
+			continue;
+		if (p->status)
+			return false;
 		if (!try_tile(e, t, &score, &largest, &need))
 			return false;
 		if (score < best) {

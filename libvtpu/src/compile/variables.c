@@ -179,6 +179,33 @@ static const struct layout_variable *differs(const struct layout *l, enum layout
 	return NULL;
 }
 
+/*
+ * Cores 0 and @core differ in @var, and the cores between agree with 0. Which one is wrong? Of the
+ * first two a third one tells, if there is one.
+ */
+static enum vtpu_status name_odd_one(struct vtpu_variables *v, enum layout_arena arena,
+				     const struct layout_variable *var, const uint8_t *right,
+				     uint8_t *third, uint32_t core)
+{
+	const struct layout *l = v->layout;
+	uint32_t odd = core;
+
+	if (core == 1 && l->cores > 2) {
+		enum vtpu_status status = vtpu_buffer_read(v->buffer[arena],
+							   2 * l->bytes[arena] + var->offset, third,
+							   var->bytes);
+
+		if (status)
+			return status;
+		if (!memcmp(third, right + var->offset, var->bytes))
+			odd = 0;
+	}
+	return vtpu_fail(VTPU_ERROR_NUMERIC,
+			 "replicas differ: '%s' of core %u is not that of %s%u; a fault in the device, or "
+			 "somebody wrote to it",
+			 var->name, odd, l->cores > 2 ? "the others, as of core " : "core ", !odd);
+}
+
 enum vtpu_status vtpu_variables_check(struct vtpu_variables *v)
 {
 	const struct layout *l = v->layout;
@@ -187,8 +214,9 @@ enum vtpu_status vtpu_variables_check(struct vtpu_variables *v)
 	for (int a = 0; a < ARENA_MOMENTS && !status; a++) {
 		uint64_t bytes = l->bytes[a];
 		uint8_t *first = malloc(bytes + 1), *other = malloc(bytes + 1);
+		uint8_t *third = malloc(bytes + 1);
 
-		if (!first || !other)
+		if (!first || !other || !third)
 			status = vtpu_fail_nomem("a comparison of replicas");
 		if (bytes && !status)
 			status = vtpu_buffer_read(v->buffer[a], 0, first, bytes);
@@ -198,14 +226,11 @@ enum vtpu_status vtpu_variables_check(struct vtpu_variables *v)
 			status = vtpu_buffer_read(v->buffer[a], c * bytes, other, bytes);
 			var = status ? NULL : differs(l, a, first, other);
 			if (var)
-				status =
-					vtpu_fail(VTPU_ERROR_NUMERIC,
-						  "replicas differ: '%s' of core %u is not that of core 0; a fault in the "
-						  "device, or somebody wrote to it",
-						  var->name, c);
+				status = name_odd_one(v, a, var, other, third, c);
 		}
 		free(first);
 		free(other);
+		free(third);
 	}
 	return status;
 }

@@ -25,6 +25,7 @@ struct fit {
 	uint64_t epoch_ns;	 /* when it began */
 	uint64_t checked, saved; /* steps at the last check and file */
 	bool stop;
+	bool wrong; /* replicas differed */
 };
 
 /* ---- Before the first step -------------------------------------------------------- */
@@ -141,6 +142,56 @@ static enum vtpu_status prepare(struct fit *f, struct vtpu_data *data,
 	return status;
 }
 
+static void let_go(struct fit *f)
+{
+	vtpu_loader_destroy(f->loader);
+	vtpu_loader_destroy(f->validation);
+	snapshot_free(&f->snapshot);
+}
+
+/* Would a batch of @batch samples fit? It is tried, and nothing is left of it. */
+static bool fits(struct vtpu_model *model, struct vtpu_data *data,
+		 const struct vtpu_fit_options *options, uint32_t batch)
+{
+	const struct model_program *before = model->program;
+	struct vtpu_fit_options changed = *options;
+	struct fit f = { .model = model };
+	bool good;
+
+	changed.batch = batch;
+	good = !prepare(&f, data, &changed);
+	if (good)
+		run_close(&f.run);
+	let_go(&f);
+	model_drop_programs(model, before);
+	return good;
+}
+
+/* The batch does not fit the device's memory: the largest that does is found by halving, and named. */
+static enum vtpu_status too_large(struct fit *f, struct vtpu_data *data)
+{
+	uint32_t cores = f->model->cores, good = 0, bad = f->batch / cores;
+	char sentence[1024];
+
+	snprintf(sentence, sizeof(sentence), "%s", vtpu_last_error());
+	let_go(f);
+	f->loader = f->validation = NULL;
+	while (bad - good > 1) {
+		uint32_t middle = good + (bad - good) / 2;
+
+		if (fits(f->model, data, &f->options, middle * cores))
+			good = middle;
+		else
+			bad = middle;
+	}
+	if (good)
+		return vtpu_fail(VTPU_ERROR_OUT_OF_DEVICE_MEMORY,
+				 "a batch of %u samples does not fit (%s); the largest that does is %u",
+				 f->batch, sentence, good * cores);
+	return vtpu_fail(VTPU_ERROR_OUT_OF_DEVICE_MEMORY,
+			 "no batch fits, not one sample for each core: %s", sentence);
+}
+
 /* ---- Steps ---------------------------------------------------------------------------- */
 
 static float rate_of(const struct fit *f)
@@ -246,6 +297,28 @@ static enum vtpu_status take(struct fit *f)
 	return VTPU_OK;
 }
 
+static enum vtpu_status check_replicas(struct fit *f)
+{
+	enum vtpu_status status = vtpu_stream_sync(f->model->stream, VTPU_FOREVER);
+
+	if (f->checked == f->model->place.step)
+		return status;
+	f->checked = f->model->place.step;
+	if (!status)
+		status = vtpu_variables_check(f->model->variables);
+	f->wrong |= status != VTPU_OK;
+	return status;
+}
+
+/* What would not pass the check, if there are checks, is not saved over what did. */
+static enum vtpu_status save(struct fit *f)
+{
+	enum vtpu_status status = f->options.check_replicas ? check_replicas(f) : VTPU_OK;
+
+	f->saved = f->model->place.step;
+	return status ? status : vtpu_model_save(f->model, f->options.checkpoint);
+}
+
 /* What is due every so many steps. */
 static enum vtpu_status care(struct fit *f)
 {
@@ -253,16 +326,11 @@ static enum vtpu_status care(struct fit *f)
 	uint64_t step = f->model->place.step;
 	enum vtpu_status status = VTPU_OK;
 
-	if (o->checkpoint && o->checkpoint_steps && step - f->saved >= o->checkpoint_steps) {
-		f->saved = step;
-		status = vtpu_model_save(f->model, o->checkpoint);
-	}
-	if (!status && o->check_replicas && step - f->checked >= o->check_replicas) {
-		f->checked = step;
-		status = vtpu_stream_sync(f->model->stream, VTPU_FOREVER);
-		if (!status)
-			status = vtpu_variables_check(f->model->variables);
-	}
+	if (o->check_replicas && step - f->checked >= o->check_replicas)
+		status = check_replicas(f);
+	if (!status && o->checkpoint && o->checkpoint_steps &&
+	    step - f->saved >= o->checkpoint_steps)
+		status = save(f);
 	return status ? vtpu_fail_in(status, "step %" PRIu64 " (epoch %u)", step,
 				     f->model->place.epoch) :
 			VTPU_OK;
@@ -343,10 +411,7 @@ static enum vtpu_status end_epoch(struct fit *f)
 	progress_epoch(&f->writer, &f->progress);
 	if (f->options.callback)
 		f->stop |= f->options.callback(f->options.callback_arg, &f->progress);
-	if (f->options.checkpoint)
-		status = vtpu_model_save(f->model, f->options.checkpoint);
-	f->saved = at->step;
-	return status;
+	return f->options.checkpoint ? save(f) : VTPU_OK;
 }
 
 static enum vtpu_status train(struct fit *f)
@@ -390,7 +455,7 @@ static void after_failure(struct fit *f, const char *sentence)
 	bool failed = model->stream && vtpu_stream_sync(model->stream, VTPU_FOREVER);
 
 	vtpu_fail(VTPU_ERROR_IO, "%s", sentence);
-	if (failed || f->run.stale)
+	if (failed || f->run.stale || f->wrong)
 		model_failed(model);
 }
 
@@ -412,6 +477,8 @@ enum vtpu_status vtpu_model_fit(struct vtpu_model *model, struct vtpu_data *data
 		return status;
 	f.report.val_loss = f.report.val_accuracy = NAN;
 	status = prepare(&f, data, options);
+	if (status == VTPU_ERROR_OUT_OF_DEVICE_MEMORY)
+		status = too_large(&f, data);
 	if (!status) {
 		model->run = &f.run;
 		set_place(&f);
@@ -428,8 +495,6 @@ enum vtpu_status vtpu_model_fit(struct vtpu_model *model, struct vtpu_data *data
 	}
 	if (report)
 		give_report(&f, report);
-	vtpu_loader_destroy(f.loader);
-	vtpu_loader_destroy(f.validation);
-	snapshot_free(&f.snapshot);
+	let_go(&f);
 	return status ? vtpu_fail_in(status, "model '%s'", model->name) : VTPU_OK;
 }

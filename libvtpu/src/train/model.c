@@ -64,17 +64,22 @@ enum vtpu_status vtpu_model_create(const char *name, enum vtpu_dtype type, struc
 	return status;
 }
 
-static void free_programs(struct vtpu_model *m)
+void model_drop_programs(struct vtpu_model *m, const struct model_program *until)
 {
 	struct model_program *p;
 
-	if (m->stream)
-		vtpu_stream_sync(m->stream, VTPU_FOREVER);
-	while ((p = m->program)) {
+	while ((p = m->program) != until) {
 		m->program = p->next;
 		vtpu_executable_destroy(p->executable);
 		free(p);
 	}
+}
+
+static void free_programs(struct vtpu_model *m)
+{
+	if (m->stream)
+		vtpu_stream_sync(m->stream, VTPU_FOREVER);
+	model_drop_programs(m, NULL);
 	vtpu_stream_destroy(m->stream);
 	vtpu_variables_destroy(m->variables);
 	if (m->device)

@@ -126,6 +126,9 @@ enum vtpu_status model_batch(const struct vtpu_model *model, uint32_t *batch);
 enum vtpu_status model_program(struct vtpu_model *model, enum vtpu_model_program kind,
 			       uint32_t batch, struct model_program **program);
 
+/** model_drop_programs() - forget the newest, down to @until; none of them runs */
+void model_drop_programs(struct vtpu_model *model, const struct model_program *until);
+
 /** model_stream() - the model's stream, made if need be */
 enum vtpu_status model_stream(struct vtpu_model *model);
 
