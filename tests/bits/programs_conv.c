@@ -27,12 +27,7 @@ static struct vtpu_insn_mxu *conv(struct builder *p, uint8_t opcode, uint32_t a,
 		.ldd = (opcode == VTPU_OP_CONV_DGRAD ? 32 : 64) * 4,
 		.in_h = 12,
 		.in_w = 12,
-		.ker_h = 3,
-		.ker_w = 3,
-		.stride_h = 1,
-		.stride_w = 1,
-		.dil_h = 1,
-		.dil_w = 1,
+		IB_WINDOW_3X3,
 	};
 	return x;
 }
@@ -113,13 +108,7 @@ void *bits_convolutions(size_t *bytes)
 			.channels = 64,
 			.in_h = 10,
 			.in_w = 10,
-			.ker_h = 2,
-			.ker_w = 2,
-			.stride_h = 2,
-			.stride_w = 2,
-			.type = VTPU_TYPE_F32,
-			.op = VTPU_POOL_MAX,
-			.mode = VTPU_POOL_INDEX,
+			IB_MAX_2X2,
 		};
 		conv(&p, VTPU_OP_CONV_DGRAD, dy, w2, dx, VTPU_TYPE_F32);
 		save(&p, dx, 3, to + 128 * KIB, VTPU_TYPE_F32, MID);

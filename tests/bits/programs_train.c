@@ -20,13 +20,7 @@ static struct vtpu_insn_pool *pool(struct builder *p, uint8_t opcode, uint32_t i
 		.channels = 37,
 		.in_h = 9,
 		.in_w = 11,
-		.ker_h = 2,
-		.ker_w = 2,
-		.stride_h = 2,
-		.stride_w = 2,
-		.type = VTPU_TYPE_F32,
-		.op = VTPU_POOL_MAX,
-		.mode = VTPU_POOL_INDEX,
+		IB_MAX_2X2,
 	};
 	return x;
 }

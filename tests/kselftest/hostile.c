@@ -22,25 +22,18 @@
 
 FIXTURE(hostile)
 {
-	struct kst_client me, other;
-	int log;
+	KST_PAIR;
 };
 
 FIXTURE_SETUP(hostile)
 {
-	kst_client(&self->me);
-	kst_client(&self->other);
-	self->log = kst_log();
+	KST_PAIR_OPEN(self);
 }
 
 FIXTURE_TEARDOWN(hostile)
 {
 	EXPECT_TRUE(kst_answer(&self->me));
-	EXPECT_TRUE(kst_answer(&self->other));
-	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
-	kst_client_close(&self->me);
-	kst_client_close(&self->other);
-	close(self->log);
+	KST_PAIR_CLOSE(self);
 }
 
 static void check(struct __test_metadata *const _metadata, FIXTURE_DATA(hostile) * self,

@@ -151,4 +151,32 @@ int kst_log(void);
 /** kst_log_bad() - messages since the last call about us, or about trouble, that hold no word of @allowed (NULL-ended, may be NULL) */
 int kst_log_bad(int log, const char *const *allowed);
 
+/* ---- Fixtures ---- */
+
+/**
+ * KST_PAIR - what most fixtures have: a client that does wrong, a bystander, the kernel's log
+ *
+ * KST_PAIR_OPEN() and KST_PAIR_CLOSE() are for set-up and teardown: when all is done, the
+ * bystander's known answer is right, and the log holds nothing about us.
+ */
+#define KST_PAIR \
+	struct kst_client me, other; \
+	int log
+
+#define KST_PAIR_OPEN(self) \
+	do { \
+		kst_client(&(self)->me); \
+		kst_client(&(self)->other); \
+		(self)->log = kst_log(); \
+	} while (0)
+
+#define KST_PAIR_CLOSE(self) \
+	do { \
+		EXPECT_TRUE(kst_answer(&(self)->other)); \
+		EXPECT_EQ(0, kst_log_bad((self)->log, NULL)); \
+		kst_client_close(&(self)->me); \
+		kst_client_close(&(self)->other); \
+		close((self)->log); \
+	} while (0)
+
 #endif /* TESTS_KSELFTEST_KST_H */

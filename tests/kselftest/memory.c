@@ -20,27 +20,20 @@
 
 FIXTURE(memory)
 {
-	struct kst_client me, other;
+	KST_PAIR;
 	uint32_t copy;
-	int log;
 };
 
 FIXTURE_SETUP(memory)
 {
-	kst_client(&self->me);
-	kst_client(&self->other);
+	KST_PAIR_OPEN(self);
 	kst_need(kst_queue(self->me.fd, VTPU_QUEUE_COPY, 0, &self->copy), "a copy queue");
-	self->log = kst_log();
 }
 
 FIXTURE_TEARDOWN(memory)
 {
 	EXPECT_TRUE(kst_answer(&self->me));
-	EXPECT_TRUE(kst_answer(&self->other));
-	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
-	kst_client_close(&self->me);
-	kst_client_close(&self->other);
-	close(self->log);
+	KST_PAIR_CLOSE(self);
 }
 
 static int copy_one(FIXTURE_DATA(memory) * self, struct vtpu_copy_desc desc)

@@ -20,25 +20,18 @@
 
 FIXTURE(queue)
 {
-	struct kst_client me, other;
-	int log;
+	KST_PAIR;
 };
 
 FIXTURE_SETUP(queue)
 {
-	kst_client(&self->me);
-	kst_client(&self->other);
-	self->log = kst_log();
+	KST_PAIR_OPEN(self);
 }
 
 FIXTURE_TEARDOWN(queue)
 {
 	EXPECT_TRUE(kst_answer(&self->me));
-	EXPECT_TRUE(kst_answer(&self->other));
-	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
-	kst_client_close(&self->me);
-	kst_client_close(&self->other);
-	close(self->log);
+	KST_PAIR_CLOSE(self);
 }
 
 TEST_F(queue, halts)

@@ -21,27 +21,20 @@
 
 FIXTURE(recovery)
 {
-	struct kst_client me, other;
+	KST_PAIR;
 	uint32_t copy, sync;
-	int log;
 };
 
 FIXTURE_SETUP(recovery)
 {
-	kst_client(&self->me);
-	kst_client(&self->other);
+	KST_PAIR_OPEN(self);
 	kst_need(kst_queue(self->me.fd, VTPU_QUEUE_COPY, 0, &self->copy), "a copy queue");
 	self->sync = kst_sync(self->me.fd);
-	self->log = kst_log();
 }
 
 FIXTURE_TEARDOWN(recovery)
 {
-	EXPECT_TRUE(kst_answer(&self->other));
-	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
-	kst_client_close(&self->me);
-	kst_client_close(&self->other);
-	close(self->log);
+	KST_PAIR_CLOSE(self);
 }
 
 /* After what time without progress does the driver look? In nanoseconds */

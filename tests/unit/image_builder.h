@@ -28,6 +28,14 @@
 #include "crc32c.h"
 #include "vtpu_hw.h"
 
+/** IB_MAX_2X2 - fields of struct vtpu_insn_pool: the maximum of 2 x 2, and where it was */
+#define IB_MAX_2X2 \
+	.ker_h = 2, .ker_w = 2, .stride_h = 2, .stride_w = 2, .type = VTPU_TYPE_F32, \
+	.op = VTPU_POOL_MAX, .mode = VTPU_POOL_INDEX
+
+/** IB_WINDOW_3X3 - fields of struct vtpu_insn_mxu: 3 x 3 taps side by side */
+#define IB_WINDOW_3X3 .ker_h = 3, .ker_w = 3, .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1
+
 /** struct image_builder - an image that is being put together; fields may be set between begin and finish */
 struct image_builder {
 	uint32_t width, nscalars, nbases;

@@ -8,12 +8,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <vtpu/vtpu.h>
 
 #include "unit/status.h"
+#include "unit/temp_dir.h"
 
 #define COUNT	600
 #define INPUTS	24
@@ -23,7 +23,6 @@
 #define STEPS	((COUNT + BATCH - 1) / BATCH)
 #define CORES	4
 
-static char dir[] = "build/tests/train-XXXXXX";
 static float samples[COUNT][INPUTS];
 static int32_t labels[COUNT];
 static struct vtpu_data *set;
@@ -135,22 +134,6 @@ static inline uint64_t whole_run(struct vtpu_device *device, struct curve *curve
 		printf("# %s\n", vtpu_last_error());
 	vtpu_model_destroy(model);
 	return sum;
-}
-
-/* A folder for files; false without one */
-static inline bool make_dir(void)
-{
-	mkdir("build", 0755);
-	mkdir("build/tests", 0755);
-	return mkdtemp(dir);
-}
-
-static inline void remove_dir(void)
-{
-	char command[300];
-
-	snprintf(command, sizeof(command), "rm -r '%s'", dir);
-	tap_ok(!system(command), "the files are removed");
 }
 
 #endif /* TESTS_UNIT_SMALL_TRAINING_H */

@@ -10,20 +10,11 @@
 
 #include "conv.h"
 #include "gen_conv.h"
-#include "hand.h"
 #include "insn_table.h"
 #include "reference/ref_conv.h"
-#include "tap.h"
-#include "unit.h"
+#include "unit/op_host.h"
 
 #define CASES 700
-
-extern const struct vtpu_kernels vtpu_kernels_avx512_portable;
-
-static uint8_t *start, *want, *got;
-static struct vtpu_program program = { .width = 1 };
-static struct vtpu_run run = { .program = &program };
-static struct vtpu_scratch scratch;
 
 static const struct {
 	uint8_t opcode;
@@ -33,20 +24,6 @@ static const struct {
 	{ VTPU_OP_CONV_DGRAD, "conv_dgrad" },
 	{ VTPU_OP_CONV_WGRAD, "conv_wgrad" },
 };
-
-static void execute(const struct vtpu_kernels *k, const struct vtpu_insn *insn, uint8_t *vmem,
-		    uint32_t parts, uint32_t first)
-{
-	static uint32_t smem[1024];
-	struct vtpu_op op = { .run = &run, .insn = insn };
-
-	run.kernels = k;
-	run.core[0].vmem = vmem;
-	run.core[0].smem = smem;
-	memcpy(vmem, start, GEN_VMEM);
-	for (uint32_t i = 0; i < parts; i++)
-		vtpu_op_run(&op, (first + i) % parts, parts, &scratch);
-}
 
 /* ---- The definition -------------------------------------------------------- */
 
@@ -323,7 +300,8 @@ static void definition(uint8_t opcode, const char *name)
 
 /* ---- Instruction sets, parts, zeros ----------------------------------------- */
 
-static void compare(const char *isa, const struct vtpu_kernels *k, uint8_t opcode, const char *name)
+static void compare_one(const char *isa, const struct vtpu_kernels *k, uint8_t opcode,
+			const char *name)
 {
 	uint32_t bad = 0, parted = 0;
 
@@ -352,6 +330,12 @@ static void compare(const char *isa, const struct vtpu_kernels *k, uint8_t opcod
 	}
 	tap_ok(!bad, "%s, %s: %u cases, %u of them in parts, half of them dense: bits of scalar",
 	       name, isa, CASES, parted);
+}
+
+static void compare(const char *isa, const struct vtpu_kernels *k)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		compare_one(isa, k, kinds[i].opcode, kinds[i].name);
 }
 
 /* ---- Double precision ------------------------------------------------------- */
@@ -463,37 +447,13 @@ static void bounds(uint8_t opcode, const char *name)
 
 int main(void)
 {
-	static const struct {
-		const char *name;
-		const struct vtpu_kernels *k;
-		int isa;
-	} sets[] = {
-		{ "scalar", &vtpu_kernels_scalar, VTPU_ISA_SCALAR },
-		{ "avx2", &vtpu_kernels_avx2, VTPU_ISA_AVX2 },
-		{ "avx512, portable intrinsics", &vtpu_kernels_avx512_portable, VTPU_ISA_AVX2 },
-		{ "avx512", &vtpu_kernels_avx512, VTPU_ISA_AVX512 },
-	};
-
-	start = hand_alloc(GEN_VMEM + 64);
-	want = hand_alloc(GEN_VMEM + 64);
-	got = hand_alloc(GEN_VMEM + 64);
-	if (!vtpu_scratch_init(&scratch))
+	if (!host_begin())
 		return 1;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		definition(kinds[i].opcode, kinds[i].name);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		bounds(kinds[i].opcode, kinds[i].name);
-	for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) {
-		if (vtpu_kernels_select(sets[s].isa)->isa != sets[s].isa) {
-			tap_ok(true, "%s # SKIP this CPU has it not", sets[s].name);
-			continue;
-		}
-		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-			compare(sets[s].name, sets[s].k, kinds[i].opcode, kinds[i].name);
-	}
-	vtpu_scratch_free(&scratch);
-	free(start);
-	free(want);
-	free(got);
+	host_sets(compare, &vtpu_kernels_scalar);
+	host_end();
 	return tap_done();
 }

@@ -12,12 +12,11 @@
 #include <vtpu/vtpu.h>
 
 #include "unit/status.h"
+#include "unit/temp_dir.h"
 
 #define COUNT 1000
 #define SIDE  6
 #define BYTES (SIDE * SIDE)
-
-static char dir[] = "build/tests/data-XXXXXX";
 
 /* ---- Files ------------------------------------------------------------------ */
 
@@ -282,18 +281,13 @@ static void folders(void)
 
 int main(void)
 {
-	char command[300];
-
-	mkdir("build", 0755);
-	mkdir("build/tests", 0755);
-	if (!mkdtemp(dir))
+	if (!make_dir())
 		return 1;
 	make_set();
 	good_files();
 	bad_files();
 	cifar();
 	folders();
-	snprintf(command, sizeof(command), "rm -r '%s'", dir);
-	tap_ok(!system(command), "the files are removed");
+	remove_dir();
 	return tap_done();
 }

@@ -10,33 +10,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "gen.h"
-#include "hand.h"
-#include "tap.h"
-#include "unit.h"
+#include "unit/op_host.h"
 
 #define CASES 1000
-
-extern const struct vtpu_kernels vtpu_kernels_avx512_portable;
-
-static uint8_t *start, *want, *got;
-static struct vtpu_program program = { .width = 1 };
-static struct vtpu_run run = { .program = &program };
-static struct vtpu_scratch scratch;
-
-static void execute(const struct vtpu_kernels *k, const struct vtpu_insn *insn, uint8_t *vmem,
-		    uint32_t parts, uint32_t first)
-{
-	static uint32_t smem[1024];
-	struct vtpu_op op = { .run = &run, .insn = insn };
-
-	run.kernels = k;
-	run.core[0].vmem = vmem;
-	run.core[0].smem = smem;
-	memcpy(vmem, start, GEN_VMEM);
-	for (uint32_t i = 0; i < parts; i++)
-		vtpu_op_run(&op, (first + i) % parts, parts, &scratch);
-}
 
 /* A number of parts that the executor could have chosen, or fewer. */
 static uint32_t some_parts(struct gen *g, const struct vtpu_kernels *k,
@@ -178,28 +154,10 @@ static void definition(void)
 
 int main(void)
 {
-	start = hand_alloc(GEN_VMEM + 64);
-	want = hand_alloc(GEN_VMEM + 64);
-	got = hand_alloc(GEN_VMEM + 64);
-	if (!vtpu_scratch_init(&scratch))
+	if (!host_begin())
 		return 1;
-
 	definition();
-	compare("scalar", &vtpu_kernels_scalar);
-	if (vtpu_kernels_select(VTPU_ISA_AVX2)->isa == VTPU_ISA_AVX2) {
-		compare("avx2", &vtpu_kernels_avx2);
-		compare("avx512, portable intrinsics", &vtpu_kernels_avx512_portable);
-	} else {
-		tap_ok(true, "avx2 # SKIP this CPU has no AVX2");
-		tap_ok(true, "avx512, portable intrinsics # SKIP this CPU has no FMA");
-	}
-	if (vtpu_kernels_select(VTPU_ISA_AVX512)->isa == VTPU_ISA_AVX512)
-		compare("avx512", &vtpu_kernels_avx512);
-	else
-		tap_ok(true, "avx512 # SKIP this CPU has no AVX-512");
-	vtpu_scratch_free(&scratch);
-	free(start);
-	free(want);
-	free(got);
+	host_sets(compare, &vtpu_kernels_scalar);
+	host_end();
 	return tap_done();
 }

@@ -6,16 +6,7 @@
  * right status and a record that names the field.
  */
 #include "cost.h"
-#include "preset.h"
-#include "program.h"
-#include "tap.h"
-#include "unit/image_builder.h"
-
-#define VMEM_BYTES (16u << 20)
-
-static struct vtpu_hw_geometry geometry;
-static struct vtpu_load_record records[VTPU_MAX_RECORDS];
-static struct vtpu_load_result result;
+#include "unit/load_case.h"
 
 /* 2 images of 9 x 8 x 12, two groups of 6 to 5 channels, 3 x 2 taps; out 4 x 9. */
 static void fill(struct vtpu_insn *insn)
@@ -57,24 +48,6 @@ static void fill(struct vtpu_insn *insn)
 		.epi_arg = { 262144, forward ? 270000 : 0, forward ? VTPU_EPI_WINDOW(2, 3) : 0 },
 	};
 }
-
-struct change {
-	uint8_t opcode, bytes;
-	uint16_t offset, field;
-	uint64_t value;
-	enum vtpu_hw_status want;
-	const char *name;
-};
-
-#define ANY	   0xffff
-#define AT(path)   offsetof(struct vtpu_insn, path)
-#define SIZE(path) sizeof(((struct vtpu_insn *)0)->path)
-#define C_AT(op, path, to, st, at) \
-	{ \
-		VTPU_OP_##op, SIZE(path), AT(path), at, (uint64_t)(to), VTPU_ST_##st, \
-			#op " " #path " = " #to \
-	}
-#define C(op, path, to, st) C_AT(op, path, to, st, AT(path))
 
 /* clang-format off */
 static const struct change changes[] = {
@@ -164,27 +137,6 @@ static const struct change changes[] = {
 };
 /* clang-format on */
 
-static enum vtpu_hw_status load(uint8_t opcode, const struct change *c)
-{
-	struct image_builder b;
-	struct vtpu_insn *insn;
-	struct vtpu_load_request req = { .geometry = &geometry, .caps = VTPU_CAP_CONV };
-	struct vtpu_program *program;
-	void *image;
-
-	ib_begin(&b, 1);
-	insn = ib_insn(&b, opcode);
-	fill(insn);
-	if (c)
-		memcpy((uint8_t *)insn + c->offset, &c->value, c->bytes);
-	image = ib_finish(&b, &req.bytes);
-	req.image = image;
-	vtpu_program_load(&req, &program, &result, records);
-	vtpu_program_put(program);
-	free(image);
-	return result.status;
-}
-
 /* ---- Cost ------------------------------------------------------------------ */
 
 static struct vtpu_cost cost(uint8_t opcode, uint32_t pool)
@@ -202,12 +154,7 @@ static struct vtpu_cost cost(uint8_t opcode, uint32_t pool)
 		.g = 1,
 		.in_h = 13,
 		.in_w = 13,
-		.ker_h = 3,
-		.ker_w = 3,
-		.stride_h = 1,
-		.stride_w = 1,
-		.dil_h = 1,
-		.dil_w = 1,
+		IB_WINDOW_3X3,
 	};
 	if (pool) {
 		insn.payload.mxu.epi_op[0] = VTPU_EPI_MAXPOOL;
@@ -235,22 +182,9 @@ static void costs(void)
 int main(void)
 {
 	static const uint8_t opcodes[] = { VTPU_OP_CONV, VTPU_OP_CONV_DGRAD, VTPU_OP_CONV_WGRAD };
-	char err[128];
 
-	vtpu_preset_geometry(NULL, 8, NULL, &geometry, err, sizeof(err));
-	for (size_t i = 0; i < sizeof(opcodes); i++)
-		tap_is(load(opcodes[i], NULL), VTPU_ST_OK, "a valid one loads");
-	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		const struct change *c = &changes[i];
-		enum vtpu_hw_status st = load(c->opcode, c);
-
-		if (!tap_ok(st == c->want && (!st || c->field == ANY ||
-					      (result.found == 1 && records[0].field == c->field)),
-			    "%s", c->name))
-			printf("# status %#x, found %u, field %u, have %#llx, need %#llx; want %#x, field %u\n",
-			       st, result.found, records[0].field, records[0].have, records[0].need,
-			       c->want, c->field);
-	}
+	load_cases(opcodes, sizeof(opcodes), changes, sizeof(changes) / sizeof(changes[0]), 1,
+		   VTPU_CAP_CONV);
 	costs();
 	return tap_done();
 }

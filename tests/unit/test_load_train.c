@@ -5,18 +5,10 @@
  * A valid instruction of each is changed in one field; the load must refuse it with the
  * right status and a record that names the field.
  */
-#include "preset.h"
-#include "program.h"
-#include "tap.h"
-#include "unit/image_builder.h"
+#include "unit/load_case.h"
 
-#define VMEM(at)   VTPU_ADDR(VTPU_SPACE_VMEM, 0, at)
-#define VMEM_BYTES (16u << 20)
-#define WIDTH	   4
-
-static struct vtpu_hw_geometry geometry;
-static struct vtpu_load_record records[VTPU_MAX_RECORDS];
-static struct vtpu_load_result result;
+#define VMEM(at) VTPU_ADDR(VTPU_SPACE_VMEM, 0, at)
+#define WIDTH	 4
 
 static void fill(struct vtpu_insn *insn)
 {
@@ -107,24 +99,6 @@ static void fill(struct vtpu_insn *insn)
 		break;
 	}
 }
-
-struct change {
-	uint8_t opcode, bytes;
-	uint16_t offset, field;
-	uint64_t value;
-	enum vtpu_hw_status want;
-	const char *name;
-};
-
-#define ANY	   0xffff
-#define AT(path)   offsetof(struct vtpu_insn, path)
-#define SIZE(path) sizeof(((struct vtpu_insn *)0)->path)
-#define C_AT(op, path, to, st, at) \
-	{ \
-		VTPU_OP_##op, SIZE(path), AT(path), at, (uint64_t)(to), VTPU_ST_##st, \
-			#op " " #path " = " #to \
-	}
-#define C(op, path, to, st) C_AT(op, path, to, st, AT(path))
 
 /* clang-format off */
 static const struct change changes[] = {
@@ -246,49 +220,14 @@ static const struct change changes[] = {
 };
 /* clang-format on */
 
-static enum vtpu_hw_status load(uint8_t opcode, const struct change *c)
-{
-	struct image_builder b;
-	struct vtpu_insn *insn;
-	struct vtpu_load_request req = { .geometry = &geometry,
-					 .caps = VTPU_CAP_CONV | VTPU_CAP_ICI };
-	struct vtpu_program *program;
-	void *image;
-
-	ib_begin(&b, WIDTH);
-	insn = ib_insn(&b, opcode);
-	fill(insn);
-	if (c)
-		memcpy((uint8_t *)insn + c->offset, &c->value, c->bytes);
-	image = ib_finish(&b, &req.bytes);
-	req.image = image;
-	vtpu_program_load(&req, &program, &result, records);
-	vtpu_program_put(program);
-	free(image);
-	return result.status;
-}
-
 int main(void)
 {
 	static const uint8_t opcodes[] = { VTPU_OP_POOL,     VTPU_OP_POOL_GRAD,
 					   VTPU_OP_ARGMAX,   VTPU_OP_SOFTMAX_XENT,
 					   VTPU_OP_OPTIMIZE, VTPU_OP_RNG_FILL,
 					   VTPU_OP_SEND };
-	char err[128];
 
-	vtpu_preset_geometry(NULL, 8, NULL, &geometry, err, sizeof(err));
-	for (size_t i = 0; i < sizeof(opcodes); i++)
-		tap_is(load(opcodes[i], NULL), VTPU_ST_OK, "a valid one loads");
-	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-		const struct change *c = &changes[i];
-		enum vtpu_hw_status st = load(c->opcode, c);
-
-		if (!tap_ok(st == c->want && (!st || c->field == ANY ||
-					      (result.found == 1 && records[0].field == c->field)),
-			    "%s", c->name))
-			printf("# status %#x, found %u, field %u, have %#llx, need %#llx; want %#x, field %u\n",
-			       st, result.found, records[0].field, records[0].have, records[0].need,
-			       c->want, c->field);
-	}
+	load_cases(opcodes, sizeof(opcodes), changes, sizeof(changes) / sizeof(changes[0]), WIDTH,
+		   VTPU_CAP_CONV | VTPU_CAP_ICI);
 	return tap_done();
 }

@@ -16,8 +16,8 @@
 
 #include "file/safetensors.h"
 #include "unit/tap.h"
+#include "unit/temp_dir.h"
 
-static char dir[] = "build/tests/safetensors-XXXXXX";
 static char path[256];
 
 static bool ok_call(enum vtpu_status status, const char *name)
@@ -333,11 +333,7 @@ static void two_writers(void)
 
 int main(void)
 {
-	char command[300];
-
-	mkdir("build", 0755);
-	mkdir("build/tests", 0755);
-	if (!mkdtemp(dir))
+	if (!make_dir())
 		return 1;
 	snprintf(path, sizeof(path), "%s/model.safetensors", dir);
 	round_trip();
@@ -347,7 +343,6 @@ int main(void)
 	disk_full();
 	killed();
 	two_writers();
-	snprintf(command, sizeof(command), "rm -r '%s'", dir);
-	tap_ok(!system(command), "the files are removed");
+	remove_dir();
 	return tap_done();
 }

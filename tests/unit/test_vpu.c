@@ -10,23 +10,15 @@
 #include <math.h>
 
 #include "gen_vpu.h"
-#include "hand.h"
 #include "naive_vpu.h"
 #include "philox.h"
 #include "reference/ref_vpu.h"
-#include "tap.h"
-#include "unit.h"
+#include "unit/image_builder.h"
+#include "unit/op_host.h"
 
 #define CASES 900
 
-extern const struct vtpu_kernels vtpu_kernels_avx512_portable;
-
-static uint8_t *start, *want, *got;
 static float *sum;
-static struct vtpu_program program = { .width = 4 };
-static struct vtpu_run run = { .program = &program };
-static struct vtpu_scratch scratch;
-static uint32_t smem[1024];
 
 static const struct {
 	uint8_t opcode;
@@ -38,21 +30,6 @@ static const struct {
 };
 
 #define OPS (sizeof(ops) / sizeof(ops[0]))
-
-static enum vtpu_hw_status execute(const struct vtpu_kernels *k, const struct vtpu_insn *insn,
-				   uint8_t *vmem, uint32_t parts, uint32_t first)
-{
-	struct vtpu_op op = { .run = &run, .insn = insn, .core = 2 };
-	enum vtpu_hw_status st = VTPU_ST_OK;
-
-	run.kernels = k;
-	run.core[2].vmem = vmem;
-	run.core[2].smem = smem;
-	memcpy(vmem, start, GEN_VMEM);
-	for (uint32_t i = 0; i < parts && !st; i++)
-		st = vtpu_op_run(&op, (first + i) % parts, parts, &scratch);
-	return st;
-}
 
 static bool same(const char *what, uint64_t seed, const struct vtpu_insn *insn, uint32_t parts)
 {
@@ -287,13 +264,7 @@ static void known_pool(void)
 		.channels = 1,
 		.in_h = 2,
 		.in_w = 2,
-		.ker_h = 2,
-		.ker_w = 2,
-		.stride_h = 2,
-		.stride_w = 2,
-		.type = VTPU_TYPE_F32,
-		.op = VTPU_POOL_MAX,
-		.mode = VTPU_POOL_INDEX,
+		IB_MAX_2X2,
 	};
 	for (int i = 0; i < 6; i++)
 		for (int t = 0; t < 4; t++)
@@ -453,24 +424,11 @@ static void label_faults(unsigned int threads, bool reference)
 
 int main(void)
 {
-	start = hand_alloc(GEN_VMEM + 64);
-	want = hand_alloc(GEN_VMEM + 64);
-	got = hand_alloc(GEN_VMEM + 64);
+	program.width = 4;
 	sum = hand_alloc(GEN_VMEM * sizeof(float));
-	if (!vtpu_scratch_init(&scratch))
+	if (!host_begin())
 		return 1;
-	compare("scalar", NULL);
-	if (vtpu_kernels_select(VTPU_ISA_AVX2)->isa == VTPU_ISA_AVX2) {
-		compare("avx2", &vtpu_kernels_avx2);
-		compare("avx512, portable intrinsics", &vtpu_kernels_avx512_portable);
-	} else {
-		tap_ok(true, "avx2 # SKIP this CPU has no AVX2");
-		tap_ok(true, "avx512, portable intrinsics # SKIP this CPU has no FMA");
-	}
-	if (vtpu_kernels_select(VTPU_ISA_AVX512)->isa == VTPU_ISA_AVX512)
-		compare("avx512", &vtpu_kernels_avx512);
-	else
-		tap_ok(true, "avx512 # SKIP this CPU has no AVX-512");
+	host_sets(compare, NULL);
 	bounds();
 	memset(start, 0, GEN_VMEM);
 	known_philox();
@@ -480,10 +438,7 @@ int main(void)
 	label_faults(1, true);
 	label_faults(1, false);
 	label_faults(4, false);
-	vtpu_scratch_free(&scratch);
-	free(start);
-	free(want);
-	free(got);
+	host_end();
 	free(sum);
 	return tap_done();
 }
