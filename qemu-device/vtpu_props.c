@@ -138,14 +138,12 @@ static bool custom_geometry(const struct vtpu_props *props, struct vtpu_hw_geome
  */
 bool vtpu_props_config(VtpuState *s, struct vtpu_chip_config *config, Error **errp)
 {
-	/* In the order of enum vtpu_isa. */
-	static const char *const isas[] = { "auto", "scalar", "avx2", "avx512", NULL };
 	static const char *const executors[] = { "parallel", "reference", NULL };
 	static const char *const paces[] = { "asap", "model", NULL };
 	const struct vtpu_props *props = &s->props;
 	int isa, executor, pace;
 
-	if (!choose("isa", props->isa, isas, &isa, errp) ||
+	if (!choose("isa", props->isa, vtpu_isa_names, &isa, errp) ||
 	    !choose("executor", props->executor, executors, &executor, errp) ||
 	    !choose("pace", props->pace, paces, &pace, errp) ||
 	    !custom_geometry(props, &config->custom, errp))

@@ -73,7 +73,6 @@ int main(int argc, char **argv)
 	struct vtpu_model_options how =
 		VTPU_INIT(how, .seed = 1, .adam = { .weight_decay = 1e-4f, .decoupled = true });
 	struct vtpu_fit_report report = VTPU_INIT(report);
-	struct vtpu_device_info info = VTPU_INIT(info);
 	const char *device = NULL;
 	struct vtpu_data *train, *test;
 	struct vtpu_device *dev;
@@ -92,12 +91,7 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	CHECK(vtpu_open(device, &dev));
-	CHECK(vtpu_device_info(dev, &info));
-	if (!how.cores)
-		how.cores = info.cores;
-	printf("TPU initialized with %u cores (%s, %s)\n", how.cores, vtpu_device_name(dev),
-	       info.preset);
+	dev = sample_open(device, &how.cores);
 	CHECK(vtpu_data_cifar10(VTPU_DATA_TRAIN, &train));
 	CHECK(vtpu_data_cifar10(VTPU_DATA_TEST, &test));
 	printf("%s\n%s\n\n", vtpu_data_describe(train), vtpu_data_describe(test));

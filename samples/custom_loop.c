@@ -77,7 +77,6 @@ int main(int argc, char **argv)
 {
 	struct vtpu_loader_options order = VTPU_INIT(order, .shuffle = true, .seed = 1);
 	struct vtpu_data_info images = VTPU_INIT(images);
-	struct vtpu_device_info info = VTPU_INIT(info);
 	struct vtpu_variables *variables;
 	struct vtpu_executable *step;
 	struct vtpu_loader *loader;
@@ -86,15 +85,14 @@ int main(int argc, char **argv)
 	struct vtpu_device *dev;
 	struct vtpu_graph *graph;
 	struct vtpu_data *train;
+	uint32_t cores = 0;
 
-	CHECK(vtpu_open(argc > 1 ? argv[1] : NULL, &dev));
-	CHECK(vtpu_device_info(dev, &info));
-	printf("TPU initialized with %u cores\n", info.cores);
+	dev = sample_open(argc > 1 ? argv[1] : NULL, &cores);
 	CHECK(vtpu_data_mnist(VTPU_DATA_TRAIN, &train));
 	CHECK(vtpu_data_info(train, &images));
 	printf("%s\n", vtpu_data_describe(train));
 
-	order.batch = 64 * info.cores;
+	order.batch = 64 * cores;
 	graph = make_graph(&images, order.batch);
 	CHECK(vtpu_variables_create(dev, graph, 0, &variables));
 	CHECK(vtpu_compile(graph, dev, variables, NULL, &step));
@@ -102,7 +100,7 @@ int main(int argc, char **argv)
 	CHECK(vtpu_loader_create(dev, train, &order, &loader));
 	CHECK(vtpu_stream_create(dev, NULL, &stream));
 	/* A loss and a count from each core, the same from all, 64 bytes apart. */
-	result = sample_buffer(dev, 2 * 64 * info.cores, NULL, 0);
+	result = sample_buffer(dev, 2 * 64 * cores, NULL, 0);
 
 	for (int epoch = 0; epoch < EPOCHS; epoch++) {
 		double loss_sum = 0, correct_sum = 0;
@@ -121,15 +119,14 @@ int main(int argc, char **argv)
 			const struct vtpu_place feeds[] = { { "images", batch.x, 0 },
 							    { "labels", batch.labels, 0 },
 							    { "weights", batch.weights, 0 } };
-			const struct vtpu_place results[] = {
-				{ "loss", result, 0 }, { "correct", result, 64 * info.cores }
-			};
+			const struct vtpu_place results[] = { { "loss", result, 0 },
+							      { "correct", result, 64 * cores } };
 
 			CHECK(vtpu_stream_wait(stream, batch.ready)); /* the cores wait, not we */
 			CHECK(vtpu_execute(step, stream, feeds, 3, &rate, 1, results, 2, &done));
 			CHECK(vtpu_event_wait(done, VTPU_FOREVER));
 			CHECK(vtpu_buffer_read(result, 0, &loss, sizeof(loss)));
-			CHECK(vtpu_buffer_read(result, 64 * info.cores, &correct, sizeof(correct)));
+			CHECK(vtpu_buffer_read(result, 64 * cores, &correct, sizeof(correct)));
 			vtpu_event_destroy(done);
 			n += batch.count;
 			loss_sum += (double)loss * batch.count;

@@ -54,7 +54,6 @@ int main(int argc, char **argv)
 	struct vtpu_model_options how = VTPU_INIT(how);
 	struct vtpu_fit_options fit = VTPU_INIT(fit, .epochs = 5, .progress = stdout);
 	struct vtpu_fit_report report = VTPU_INIT(report);
-	struct vtpu_device_info info = VTPU_INIT(info);
 	struct vtpu_data_info images = VTPU_INIT(images);
 	struct vtpu_data *train, *test;
 	struct vtpu_device *dev;
@@ -82,12 +81,7 @@ int main(int argc, char **argv)
 			return 2;
 	}
 
-	CHECK(vtpu_open(device, &dev));
-	CHECK(vtpu_device_info(dev, &info));
-	if (!how.cores)
-		how.cores = info.cores;
-	printf("TPU initialized with %u cores (%s, %s)\n", how.cores, vtpu_device_name(dev),
-	       info.preset);
+	dev = sample_open(device, &how.cores);
 
 	CHECK(vtpu_data_mnist(VTPU_DATA_TRAIN, &train));
 	CHECK(vtpu_data_mnist(VTPU_DATA_TEST, &test));

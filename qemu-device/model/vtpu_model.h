@@ -350,6 +350,9 @@ struct vtpu_chip_stats {
 /** vtpu_chip_stats() - read the counters; any thread */
 void vtpu_chip_stats(struct vtpu_chip *chip, struct vtpu_chip_stats *stats);
 
+/** vtpu_isa_names - the words for them, in the order of the enumeration, NULL-ended */
+extern const char *const vtpu_isa_names[];
+
 /** vtpu_isa_name() - "scalar", "avx2", "avx512" */
 const char *vtpu_isa_name(enum vtpu_isa isa);
 

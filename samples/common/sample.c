@@ -22,6 +22,20 @@ double sample_seconds(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
+struct vtpu_device *sample_open(const char *device, uint32_t *cores)
+{
+	struct vtpu_device_info info = VTPU_INIT(info);
+	struct vtpu_device *dev;
+
+	CHECK(vtpu_open(device, &dev));
+	CHECK(vtpu_device_info(dev, &info));
+	if (!*cores)
+		*cores = info.cores;
+	printf("TPU initialized with %u cores (%s, %s)\n", *cores, vtpu_device_name(dev),
+	       info.preset);
+	return dev;
+}
+
 struct vtpu_buffer *sample_buffer(struct vtpu_device *dev, uint64_t room, const void *data,
 				  uint64_t bytes)
 {

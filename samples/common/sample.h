@@ -25,6 +25,11 @@ void __attribute__((noreturn)) sample_fail(const char *why);
 double sample_seconds(void);
 
 /**
+ * sample_open() - open a device and say with how many cores; @cores 0 becomes all that it has
+ */
+struct vtpu_device *sample_open(const char *device, uint32_t *cores);
+
+/**
  * sample_buffer() - a new HBM buffer of @room bytes, the first @bytes copied from @data, the rest
  * zero
  */

@@ -181,6 +181,11 @@ static void test_execute(void)
 	results[0].buffer = NULL;
 	says(vtpu_execute(x, s, feeds, 2, scalars, 2, results, 2, NULL),
 	     VTPU_ERROR_INVALID_ARGUMENT, "no buffer", "loss", "buffer", "");
+	results[0].buffer = b;
+	vtpu_buffer_write(b, 1024, &(int32_t){ 77 }, sizeof(int32_t));
+	vtpu_execute(x, s, feeds, 2, scalars, 2, results, 2, NULL);
+	says(vtpu_stream_sync(s, VTPU_FOREVER), VTPU_ERROR_FAULT, "a label that is no class",
+	     "label 77", "operation '", "below the number of classes");
 	vtpu_buffer_free(b);
 	vtpu_stream_destroy(s);
 	vtpu_executable_destroy(x);

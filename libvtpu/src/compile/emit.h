@@ -82,6 +82,13 @@ static inline uint32_t emit_pitch(const struct value *v)
 	return v->pair ? 8 : vtpu_dtype_bytes(v->type);
 }
 
+/** EMIT_WINDOW() - the fields of windows @w over @in that convolutions and pools have both */
+#define EMIT_WINDOW(w, in) \
+	.in_h = (uint16_t)(in)->box[0], .in_w = (uint16_t)(in)->box[1], \
+	.ker_h = (uint8_t)(w)->ker[0], .ker_w = (uint8_t)(w)->ker[1], \
+	.stride_h = (uint8_t)(w)->stride[0], .stride_w = (uint8_t)(w)->stride[1], \
+	.pad_top = (uint8_t)(w)->before[0], .pad_left = (uint8_t)(w)->before[1]
+
 /** emit_touch() - the next instruction reads or writes all of a value that the present tile has */
 void emit_touch(struct emitter *e, const struct value *v, bool write);
 

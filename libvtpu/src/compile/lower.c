@@ -40,6 +40,20 @@ uint64_t lower_image_count(const struct lower *l, const struct vtpu_shape *shape
 	return shape_elements(shape) / (uint64_t)l->plan->batch;
 }
 
+struct step *lower_elementwise(struct lower *l, const struct vtpu_node *node,
+			       const struct ew_expr *e, enum value_class class)
+{
+	struct step *s = plan_step(l->plan, STEP_EW, node);
+	struct value *v = lower_new(l, node->output, class);
+
+	if (!s || !v)
+		return NULL;
+	s->ew = *e;
+	step_leaves(s);
+	step_out(s, v);
+	return s;
+}
+
 struct value *lower_new(struct lower *l, const struct vtpu_tensor *t, enum value_class class)
 {
 	struct view *view = lower_view(l, t);

@@ -48,6 +48,14 @@ bool lower_batch(struct lower *l, const struct vtpu_tensor *t);
 struct value *lower_full(struct lower *l, const struct vtpu_node *node,
 			 const struct vtpu_tensor *t);
 
+/** lower_elementwise() - one step that computes @e, whose leaves are there, as result 0 of @node; NULL after an error */
+struct step *lower_elementwise(struct lower *l, const struct vtpu_node *node,
+			       const struct ew_expr *e, enum value_class class);
+
+/** lower_xent_step() - a step of cross-entropy, its results still to come; @weights may be NULL. NULL after an error */
+struct step *lower_xent_step(struct lower *l, const struct vtpu_node *node, struct value *x,
+			     struct value *labels, struct value *weights);
+
 /** lower_new() - a value for tensor @t, which is its view from now on */
 struct value *lower_new(struct lower *l, const struct vtpu_tensor *t, enum value_class class);
 

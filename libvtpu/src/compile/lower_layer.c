@@ -97,21 +97,6 @@ static struct value *variance_of(struct lower *l, const struct vtpu_node *node,
 	return channels(l, node, &e, n);
 }
 
-/* Result 0 as an element-wise step with the shape of input @like. */
-static bool elementwise(struct lower *l, const struct vtpu_node *node, const struct ew_expr *e,
-			enum value_class class)
-{
-	struct step *s = plan_step(l->plan, STEP_EW, node);
-	struct value *v = lower_new(l, node->output, class);
-
-	if (!s || !v)
-		return false;
-	s->ew = *e;
-	step_leaves(s);
-	step_out(s, v);
-	return true;
-}
-
 bool lower_batch_norm(struct lower *l, const struct vtpu_node *node)
 {
 	struct value *x = input_value(l, node, 0), *gamma = input_value(l, node, 1);
@@ -145,7 +130,7 @@ bool lower_batch_norm(struct lower *l, const struct vtpu_node *node)
 	apply.leaf[1] = lower_value_leaf(mean, n);
 	apply.leaf[2] = lower_value_leaf(k, n);
 	apply.leaf[3] = lower_value_leaf(beta, n);
-	return elementwise(l, node, &apply, x->class) && set_output(l, node, 1, mean) &&
+	return lower_elementwise(l, node, &apply, x->class) && set_output(l, node, 1, mean) &&
 	       set_output(l, node, 2, variance);
 }
 
@@ -207,7 +192,7 @@ bool lower_batch_norm_grad(struct lower *l, const struct vtpu_node *node)
 	apply.leaf[0] = lower_value_leaf(dy, 0);
 	apply.leaf[1] = lower_value_leaf(t, 0);
 	apply.leaf[2] = lower_value_leaf(k, n);
-	return elementwise(l, node, &apply, x->class) && set_output(l, node, 1, dgamma) &&
+	return lower_elementwise(l, node, &apply, x->class) && set_output(l, node, 1, dgamma) &&
 	       set_output(l, node, 2, dbeta);
 }
 
@@ -263,5 +248,5 @@ bool lower_dropout(struct lower *l, const struct vtpu_node *node)
 	e.leaf[1] = lower_value_leaf(u, 0);
 	e.leaf[2] = lower_number_leaf((float)threshold);
 	e.leaf[3] = lower_number_leaf((float)(1 / (1 - (double)a->rate)));
-	return elementwise(l, node, &e, u->class);
+	return lower_elementwise(l, node, &e, u->class);
 }

@@ -120,15 +120,11 @@ static bool result_class(struct lower *l, const struct vtpu_node *node, enum val
 static bool finish(struct lower *l, const struct vtpu_node *node, const struct ew_expr *e,
 		   enum value_class class)
 {
-	struct step *s = plan_step(l->plan, STEP_EW, node);
-	struct value *v = lower_new(l, node->output, class);
+	const struct step *s = lower_elementwise(l, node, e, class);
 
-	if (!s || !v)
+	if (!s)
 		return false;
-	s->ew = *e;
-	step_leaves(s);
-	step_out(s, v);
-	if (!ew_shape_fits(&s->ew, v->count))
+	if (!ew_shape_fits(&s->ew, s->out[0]->count))
 		return lower_fail(l, node,
 				  "its operands are repeated along rows and columns of "
 				  "different matrices; use vtpu_broadcast() on one of them");
@@ -189,18 +185,13 @@ static bool hit(struct lower *l, const struct vtpu_node *node)
 
 	if (!x || !labels)
 		return false;
-	s = plan_step(l->plan, STEP_XENT, node);
+	s = lower_xent_step(l, node, x, labels, NULL);
 	v = lower_new(l, node->output, x->class == VALUE_BATCH ? VALUE_BATCH : VALUE_WHOLE);
 	if (!s || !v)
 		return false;
 	pair = plan_value(l->plan, node->name, VTPU_DTYPE_F32, v->class, 2 * v->count);
 	if (!pair)
 		return false;
-	s->xent.factor = 1;
-	step_in(s, x);
-	step_in(s, labels);
-	step_in(s, NULL);
-	step_in(s, NULL);
 	step_out(s, pair);
 	step_out(s, NULL);
 	v->pair = pair;

@@ -185,8 +185,8 @@ bool lower_softmax(struct lower *l, const struct vtpu_node *node)
 
 /* ---- Cross-entropy ------------------------------------------------------------------------ */
 
-static struct step *xent_step(struct lower *l, const struct vtpu_node *node, struct value *x,
-			      struct value *labels, struct value *weights)
+struct step *lower_xent_step(struct lower *l, const struct vtpu_node *node, struct value *x,
+			     struct value *labels, struct value *weights)
 {
 	struct step *s = plan_step(l->plan, STEP_XENT, node);
 
@@ -253,7 +253,7 @@ bool lower_xent(struct lower *l, const struct vtpu_node *node)
 
 	if (!x || !labels)
 		return false;
-	s = xent_step(l, node, x, labels, NULL);
+	s = lower_xent_step(l, node, x, labels, NULL);
 	loss = s ? lower_new(l, node->output, x->class == VALUE_BATCH ? VALUE_BATCH : VALUE_WHOLE) :
 		   NULL;
 	pair = loss ? plan_value(l->plan, node->name, VTPU_DTYPE_F32, loss->class,
@@ -352,7 +352,7 @@ bool lower_xent_grad(struct lower *l, const struct vtpu_node *node)
 		return false;
 	if (!smooth && !weigh(l, node, &how))
 		return false;
-	s = xent_step(l, node, x, labels, smooth ? dy : how.in[2]);
+	s = lower_xent_step(l, node, x, labels, smooth ? dy : how.in[2]);
 	if (!s)
 		return false;
 	s->in[3] = how.in[3];

@@ -40,6 +40,19 @@ static bool mnist_paths(const char *folder, const char *part, char *images, char
 	return data_path(folder, name, images, MAX_PATH);
 }
 
+/* What was found goes to the caller, and says where from. */
+static enum vtpu_status hand_over(struct vtpu_data *made, const char *folder, const char *why,
+				  struct vtpu_data **data)
+{
+	enum vtpu_status status = set_origin(made, folder, why);
+
+	if (status)
+		vtpu_data_destroy(made);
+	else
+		*data = made;
+	return status;
+}
+
 enum vtpu_status vtpu_data_mnist(enum vtpu_data_part part, struct vtpu_data **data)
 {
 	const char *file = part == VTPU_DATA_TEST ? "t10k" : "train", *folder, *why;
@@ -75,14 +88,7 @@ enum vtpu_status vtpu_data_mnist(enum vtpu_data_part part, struct vtpu_data **da
 	}
 	snprintf(name, sizeof(name), "%s %s", set, part == VTPU_DATA_TEST ? "test" : "train");
 	status = vtpu_data_idx(name, images, labels, 10, &made);
-	if (status)
-		return status;
-	status = set_origin(made, folder, why);
-	if (status)
-		vtpu_data_destroy(made);
-	else
-		*data = made;
-	return status;
+	return status ? status : hand_over(made, folder, why, data);
 }
 
 enum vtpu_status vtpu_data_cifar10(enum vtpu_data_part part, struct vtpu_data **data)
@@ -113,12 +119,5 @@ enum vtpu_status vtpu_data_cifar10(enum vtpu_data_part part, struct vtpu_data **
 			why);
 	snprintf(name, sizeof(name), "CIFAR-10 %s", part == VTPU_DATA_TEST ? "test" : "train");
 	status = vtpu_data_cifar10_files(name, list, count, &made);
-	if (status)
-		return status;
-	status = set_origin(made, folder, why);
-	if (status)
-		vtpu_data_destroy(made);
-	else
-		*data = made;
-	return status;
+	return status ? status : hand_over(made, folder, why, data);
 }

@@ -23,18 +23,17 @@ static bool cpu_has(int isa)
 	}
 }
 
+const char *const vtpu_isa_names[] = {
+	[VTPU_ISA_AUTO] = "auto",
+	[VTPU_ISA_SCALAR] = "scalar",
+	[VTPU_ISA_AVX2] = "avx2",
+	[VTPU_ISA_AVX512] = "avx512",
+	NULL,
+};
+
 const char *vtpu_isa_name(enum vtpu_isa isa)
 {
-	switch (isa) {
-	case VTPU_ISA_SCALAR:
-		return "scalar";
-	case VTPU_ISA_AVX2:
-		return "avx2";
-	case VTPU_ISA_AVX512:
-		return "avx512";
-	default:
-		return "auto";
-	}
+	return vtpu_isa_names[isa <= VTPU_ISA_AVX512 ? isa : VTPU_ISA_AUTO];
 }
 
 /* The widest up to @isa that this CPU has */

@@ -108,7 +108,6 @@ static enum vtpu_status parse_option(struct ip_config *config, const char *key, 
 {
 	static const char *const executors[] = { "parallel", "reference", NULL };
 	static const char *const switches[] = { "off", "on", NULL };
-	static const char *const isas[] = { "auto", "scalar", "avx2", "avx512", NULL };
 	enum vtpu_status status;
 	uint64_t number = 0;
 	uint32_t word = 0;
@@ -126,7 +125,7 @@ static enum vtpu_status parse_option(struct ip_config *config, const char *key, 
 		status = parse_number(key, value, 256, &number);
 		config->threads = (uint32_t)number;
 	} else if (!strcmp(key, "isa")) {
-		status = parse_word(key, value, isas, &word);
+		status = parse_word(key, value, vtpu_isa_names, &word);
 		config->chip.isa = (enum vtpu_isa)word;
 	} else if (!strcmp(key, "executor")) {
 		status = parse_word(key, value, executors, &word);
