@@ -45,7 +45,7 @@ build/.deps: scripts/deps.txt scripts/deps.sh
 	$(Q)mkdir -p build && touch $@
 
 ##@ Run
-demo: all ## Boot a VM with the device and show it at work
+demo: all ## Boot a VM with the device and train a network on its 8 cores
 	$(Q)$(if $(DEMO),$(DEMO),echo 'make demo: no room has registered a demo' >&2; exit 1)
 bench: all $(filter build/%,$(BENCH)) ## Measure against the bars and write build/bench.json
 	$(Q)$(if $(BENCH),scripts/bench.sh $(BENCH),echo 'make bench: no room has registered a row' >&2; exit 1)

@@ -9,8 +9,11 @@ $(foreach s,mnist cifar_cnn custom_loop,\
 SAMPLES += $(addprefix build/bin/,hello mlp_classify two_clients mnist cifar_cnn custom_loop)
 
 build/demo: ; @mkdir -p $@
-demo: build/demo/weights.bin build/tests/reference/check_mlp
+demo: build/tests/reference/train_mlp
 DEMO := scripts/demo.sh
+##@ Run
+demo-classify: all build/demo/weights.bin build/tests/reference/check_mlp ## Another: 10,000 images as one 8-core job, right to the last bit
+	$(Q)scripts/demo-classify.sh
 ##@ Build
 weights: build/demo/weights.bin ## Train the demo's weights in plain C, or take them from the cache
-.PHONY: weights
+.PHONY: demo-classify weights

@@ -6,7 +6,7 @@
  * save. Each batch is shared by the cores, which add up their gradients over the
  * links between them; with "-c 1" one core does all of it, and nothing else changes.
  *
- *	mnist [-d DEVICE] [-c CORES] [-e EPOCHS] [-s SEED] [-p f32|bf16] [-o FILE] [-r FILE]
+ *	mnist [-d DEVICE] [-c CORES] [-b BATCH] [-e EPOCHS] [-s SEED] [-p f32|bf16] [-o FILE] [-r FILE]
  *
  * With -o the model is saved after each epoch; with -r training goes on where FILE was saved.
  * MNIST is read if it is there, else Fashion-MNIST: see docs/data.md.
@@ -62,11 +62,13 @@ int main(int argc, char **argv)
 	char *text;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "d:c:e:s:p:o:r:")) != -1) {
+	while ((opt = getopt(argc, argv, "d:c:b:e:s:p:o:r:")) != -1) {
 		if (opt == 'd')
 			device = optarg;
 		else if (opt == 'c')
 			how.cores = (uint32_t)atoi(optarg);
+		else if (opt == 'b')
+			fit.batch = (uint32_t)atoi(optarg);
 		else if (opt == 'e')
 			fit.epochs = (uint32_t)atoi(optarg);
 		else if (opt == 's')
@@ -94,8 +96,7 @@ int main(int argc, char **argv)
 	CHECK(vtpu_model_compile(model, dev,
 				 &how)); /* Adam and cross-entropy, if nothing else is said */
 
-	/* A step is 128 images on each core. The rate rises for 20 steps, then falls like a cosine. */
-	fit.batch = 128 * how.cores;
+	/* A step is 128 images on each core, if nothing else is said. The rate rises for 20 steps, then falls like a cosine. */
 	fit.schedule = (struct vtpu_schedule){ VTPU_SCHEDULE_COSINE, .rate = 1e-2f, .warmup = 20 };
 	fit.validation = test;
 	fit.checkpoint = save;

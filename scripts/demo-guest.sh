@@ -1,21 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # The part of the demo that runs inside the virtual machine.
-#	demo-guest.sh WEIGHTS IMAGES
+#	demo-guest.sh IMAGES EPOCHS SEED
 set -eu
-weights=$1
-export MNIST_DIR="$2"
+export MNIST_DIR="$1"
 
-dmesg | grep -i 'vtpu' | tail -n 4
+dmesg | grep -i 'vtpu' | tail -n 3
 echo '$ vtpu-smi -L'
 vtpu-smi -L
-echo "\$ mlp_classify $weights"
-mlp_classify -o /share/vm "$weights"
-echo '$ vtpu-smi dmon -c 3    (while the same job runs over and over)'
-mlp_classify -n 1000000 "$weights" >/dev/null 2>&1 &
-load=$!
-sleep 1
-vtpu-smi dmon -c 3
-echo '$ vtpu-smi'
-vtpu-smi
-kill $load
+echo "\$ mnist -e $2 -s $3 -o mnist.safetensors"
+# As in a second terminal, once training is under way.
+(
+	sleep 12
+	echo '$ vtpu-smi dmon -c 2    (meanwhile)'
+	vtpu-smi dmon -c 2
+	echo
+) &
+mnist -e "$2" -s "$3" -o /share/vm.safetensors | tee /share/vm.log
+wait

@@ -27,6 +27,7 @@ struct vtpu_device *sample_open(const char *device, uint32_t *cores)
 	struct vtpu_device_info info = VTPU_INIT(info);
 	struct vtpu_device *dev;
 
+	setvbuf(stdout, NULL, _IOLBF, 0); /* lines come as they are printed, in a pipe too */
 	CHECK(vtpu_open(device, &dev));
 	CHECK(vtpu_device_info(dev, &info));
 	if (!*cores)

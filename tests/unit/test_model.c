@@ -141,9 +141,48 @@ static void layers(void)
 	vtpu_model_destroy(model);
 }
 
+/*
+ * Normalisation looks at the whole batch, which is too much for VMEM: what waits in HBM is
+ * less in bf16, but for what the policy keeps in f32.
+ */
+static void memory(void)
+{
+	const struct vtpu_layer_options same = { .no_bias = true,
+						 .conv = { .padding = VTPU_PADDING_SAME } };
+	struct vtpu_executable_info info[2] = { VTPU_INIT(info[0]), VTPU_INIT(info[1]) };
+	struct vtpu_device *device = NULL;
+
+	ok_call(vtpu_open("model:v3,cores=2", &device), "a device");
+	for (int i = 0; i < 2; i++) {
+		struct vtpu_model_options options =
+			VTPU_INIT(options, .cache_dir = "",
+				  .precision = i ? VTPU_PRECISION_BF16 : VTPU_PRECISION_F32);
+		struct vtpu_executable *x;
+		struct vtpu_model *model;
+
+		vtpu_model_create("normal", VTPU_DTYPE_U8, VTPU_SHAPE(32, 32, 3), &model);
+		vtpu_model_normalize(model, "standardise", 120, 64);
+		vtpu_model_conv2d(model, "conv1", 64, 3, &same);
+		vtpu_model_batch_norm(model, "norm1", NULL);
+		vtpu_model_activation(model, "relu1", VTPU_ACT_RELU);
+		vtpu_model_max_pool(model, "pool1", 2, NULL);
+		vtpu_model_flatten(model, "flatten");
+		vtpu_model_dense(model, "dense1", 10, NULL);
+		if (ok_call(vtpu_model_compile(model, device, &options), "a model") &&
+		    ok_call(vtpu_model_executable(model, VTPU_MODEL_TRAIN, 256, &x), "its step"))
+			vtpu_executable_info(x, &info[i]);
+		vtpu_model_destroy(model);
+	}
+	tap_ok(info[1].hbm_temp && info[1].hbm_temp < info[0].hbm_temp,
+	       "bf16 takes less HBM: %.1f MB for what is on the way, not %.1f",
+	       (double)info[1].hbm_temp * 1e-6, (double)info[0].hbm_temp * 1e-6);
+	vtpu_close(device);
+}
+
 int main(void)
 {
 	schedules();
 	layers();
+	memory();
 	return tap_done();
 }

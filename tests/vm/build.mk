@@ -8,3 +8,9 @@ TIMEOUT_tests/vm/classify-all.sh := 1800
 
 CHECK_HOST_VM += tests/vm/smi-none.sh
 CHECK_VM += tests/vm/smi.sh
+
+CHECK_HOST_VM += tests/vm/train.sh
+CHECK_LONG += tests/vm/train-all.sh
+CHECK_DEPS += build/bin/mnist build/tests/reference/train_mlp
+TIMEOUT_tests/vm/train.sh := 600
+TIMEOUT_tests/vm/train-all.sh := 2400

@@ -259,23 +259,27 @@ struct vtpu_fit_options {
 
 /** How a fit went. */
 struct vtpu_fit_report {
-	size_t struct_size;	      /**< set by VTPU_INIT() */
-	uint32_t epochs;	      /**< done */
-	uint64_t steps;		      /**< done */
-	uint64_t samples;	      /**< trained on */
-	double loss;		      /**< of the last epoch */
-	double accuracy;	      /**< of the last epoch */
-	double val_loss;	      /**< after the last epoch; NaN without validation */
-	double val_accuracy;	      /**< the same */
-	double seconds;		      /**< of wall time, of all epochs, validation not counted */
-	double busy_seconds;	      /**< of these, the cores worked */
-	double input_seconds;	      /**< of these, the cores waited for input */
-	double validation_seconds;    /**< of validation */
-	double compile_seconds;	      /**< of compiling, before the first step */
-	double model_seconds;	      /**< modelled, of one step, as it ran */
-	double model_seconds_f32;     /**< the same in f32 */
-	double model_seconds_bf16;    /**< the same in bf16 */
-	bool stopped;		      /**< by the callback */
+	size_t struct_size;	   /**< set by VTPU_INIT() */
+	uint32_t epochs;	   /**< done */
+	uint64_t steps;		   /**< done */
+	uint64_t samples;	   /**< trained on */
+	double loss;		   /**< of the last epoch */
+	double accuracy;	   /**< of the last epoch */
+	double val_loss;	   /**< after the last epoch; NaN without validation */
+	double val_accuracy;	   /**< the same */
+	double seconds;		   /**< of wall time, of all epochs, validation not counted */
+	double busy_seconds;	   /**< of these, the cores worked */
+	double input_seconds;	   /**< of these, the cores waited for input */
+	double validation_seconds; /**< of validation */
+	double compile_seconds;	   /**< of compiling, before the first step */
+	double model_seconds;	   /**< modelled, of one step, as it ran */
+	double model_seconds_f32;  /**< the same in f32 */
+	double model_seconds_bf16; /**< the same in bf16 */
+	uint64_t hbm_f32;   /**< bytes of HBM that a step needs, variables included, in f32 */
+	uint64_t hbm_bf16;  /**< the same in bf16 */
+	uint64_t vmem_f32;  /**< bytes of VMEM that it needs of each core, in f32 */
+	uint64_t vmem_bf16; /**< the same in bf16 */
+	bool stopped;	    /**< by the callback */
 	enum vtpu_loader_place place; /**< where batches were put together */
 };
 

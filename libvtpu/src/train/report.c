@@ -9,6 +9,16 @@
 
 #include "train/train.h"
 
+static void note_model(struct vtpu_fit_report *report, bool bf16,
+		       const struct vtpu_executable_info *info)
+{
+	*(bf16 ? &report->model_seconds_bf16 : &report->model_seconds_f32) = info->seconds;
+	*(bf16 ? &report->hbm_bf16 : &report->hbm_f32) = info->hbm_params + info->hbm_states +
+							 info->hbm_feeds + info->hbm_results +
+							 info->hbm_temp;
+	*(bf16 ? &report->vmem_bf16 : &report->vmem_f32) = info->vmem_bytes;
+}
+
 enum vtpu_status report_models(struct vtpu_model *model, struct vtpu_executable *executable,
 			       uint32_t batch, struct vtpu_fit_report *report)
 {
@@ -18,7 +28,6 @@ enum vtpu_status report_models(struct vtpu_model *model, struct vtpu_executable 
 			  .geometry = vtpu_device_geometry(model->device),
 			  .cache_dir = model->options.cache_dir, .dump_dir = "");
 	bool ran_bf16 = model->options.precision == VTPU_PRECISION_BF16;
-	double *other = ran_bf16 ? &report->model_seconds_f32 : &report->model_seconds_bf16;
 	struct vtpu_executable *plan = NULL;
 	struct vtpu_graph *graph = NULL;
 	enum vtpu_status status;
@@ -27,7 +36,7 @@ enum vtpu_status report_models(struct vtpu_model *model, struct vtpu_executable 
 	if (status)
 		return status;
 	report->model_seconds = info.seconds;
-	*(ran_bf16 ? &report->model_seconds_bf16 : &report->model_seconds_f32) = info.seconds;
+	note_model(report, ran_bf16, &info);
 	options.precision = ran_bf16 ? VTPU_PRECISION_F32 : VTPU_PRECISION_BF16;
 	status = model_graph(model, &model->options, VTPU_MODEL_TRAIN, batch, false, &graph);
 	if (!status)
@@ -35,7 +44,7 @@ enum vtpu_status report_models(struct vtpu_model *model, struct vtpu_executable 
 	if (!status)
 		status = vtpu_executable_info(plan, &info);
 	if (!status)
-		*other = info.seconds;
+		note_model(report, !ran_bf16, &info);
 	vtpu_executable_destroy(plan);
 	vtpu_graph_destroy(graph);
 	return status;
@@ -66,6 +75,11 @@ static void print(FILE *out, const struct vtpu_fit_report *r)
 		r->compile_seconds);
 	fprintf(out, "  modelled on the chip:  %.3f ms/step in f32, %.3f ms/step in bf16\n",
 		r->model_seconds_f32 * 1e3, r->model_seconds_bf16 * 1e3);
+	fprintf(out,
+		"  a step needs HBM:     %6.2f MB in f32, %6.2f MB in bf16\n"
+		"    and of each VMEM:   %6.2f MB in f32, %6.2f MB in bf16\n",
+		(double)r->hbm_f32 * 1e-6, (double)r->hbm_bf16 * 1e-6, (double)r->vmem_f32 * 1e-6,
+		(double)r->vmem_bf16 * 1e-6);
 }
 
 enum vtpu_status vtpu_fit_report_text(const struct vtpu_fit_report *report, char **text)
