@@ -16,3 +16,16 @@ $(eval $(call program,tests/bench/bench_conv,tests/bench/bench_conv.c,libmodel.a
 # The executor and its kernels against OpenBLAS
 $(eval $(call program,tests/bench/bench_matmul,tests/bench/bench_matmul.c,libmodel.a -lopenblas))
 BENCH += build/tests/bench/bench_matmul
+
+# Training: the sample in a VM and in process, PyTorch, a program without a TPU, the FMA peak
+$(eval $(call program,tests/bench/bench_peak,tests/bench/bench_peak.c,-lpthread))
+$(eval $(call program,tests/bench/guest_train,tests/bench/guest_train.c,-lm -lpthread))
+bench: build/tests/bench/bench_peak build/tests/bench/guest_train build/bin/mnist build/tests/reference/train_mlp
+BENCH += tests/bench/train.sh
+
+# Peers are not needed by anything else.
+build/.deps-bench: scripts/deps.txt scripts/deps.sh
+	$(Q)scripts/deps.sh bench
+	$(Q)mkdir -p build && touch $@
+$(filter build/%,$(BENCH)): | build/.deps-bench
+bench: build/.deps-bench

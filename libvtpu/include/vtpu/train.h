@@ -275,6 +275,7 @@ struct vtpu_fit_report {
 	double model_seconds;	   /**< modelled, of one step, as it ran */
 	double model_seconds_f32;  /**< the same in f32 */
 	double model_seconds_bf16; /**< the same in bf16 */
+	uint64_t macs; /**< multiply-adds of a step, of all cores, as the dense program has them */
 	uint64_t hbm_f32;   /**< bytes of HBM that a step needs, variables included, in f32 */
 	uint64_t hbm_bf16;  /**< the same in bf16 */
 	uint64_t vmem_f32;  /**< bytes of VMEM that it needs of each core, in f32 */

@@ -36,6 +36,7 @@ enum vtpu_status report_models(struct vtpu_model *model, struct vtpu_executable 
 	if (status)
 		return status;
 	report->model_seconds = info.seconds;
+	report->macs = info.macs;
 	note_model(report, ran_bf16, &info);
 	options.precision = ran_bf16 ? VTPU_PRECISION_F32 : VTPU_PRECISION_BF16;
 	status = model_graph(model, &model->options, VTPU_MODEL_TRAIN, batch, false, &graph);
@@ -71,6 +72,8 @@ static void print(FILE *out, const struct vtpu_fit_report *r)
 	      r->place == VTPU_LOADER_HBM ? " (batches are gathered in HBM)" :
 					    " (batches come from the host)");
 	share(out, "host between steps", rest > 0 ? rest : 0, r, "");
+	fprintf(out, "  a step has %.2f G multiply-adds: %.1f G a second\n", (double)r->macs * 1e-9,
+		(double)(r->macs * r->steps) / r->seconds * 1e-9);
 	fprintf(out, "  besides: validation %.2f s, compiling %.3f s\n", r->validation_seconds,
 		r->compile_seconds);
 	fprintf(out, "  modelled on the chip:  %.3f ms/step in f32, %.3f ms/step in bf16\n",
