@@ -112,6 +112,23 @@ static bool add_up(struct emitter *e, const struct exchange *x, uint32_t to, uin
 
 /* ---- Buckets ------------------------------------------------------------------------- */
 
+static bool fill(struct emitter *e, const struct step *s, uint64_t addr, uint64_t bytes)
+{
+	struct vtpu_insn insn = { .opcode = VTPU_OP_FILL, .unit = VTPU_UNIT_DMA };
+
+	if (!bytes)
+		return true;
+	insn.payload.dma = (struct vtpu_insn_dma){
+		.dst = VMEM(addr),
+		.dst_type = VTPU_TYPE_F32,
+		.ndim = 1,
+		.count = { (uint32_t)bytes / 4, 1, 1, 1, 1 },
+		.dst_stride = { 4 },
+	};
+	sync_vmem(&e->sync, true, addr, bytes);
+	return emit_add(e, s, &insn);
+}
+
 /* Zeros between gradients, so that nothing comes of what is between parameters. */
 static bool fill_gaps(struct emitter *e, struct exchange *x)
 {
@@ -121,7 +138,6 @@ static bool fill_gaps(struct emitter *e, struct exchange *x)
 	for (size_t i = 0; i < l->variables; i++) {
 		const struct layout_variable *v = &l->variable[i];
 		uint64_t start = v->offset + v->bytes, end = b->offset + b->bytes;
-		struct vtpu_insn insn = { .opcode = VTPU_OP_FILL, .unit = VTPU_UNIT_DMA };
 
 		if (v->bucket != x->bucket)
 			continue;
@@ -130,17 +146,32 @@ static bool fill_gaps(struct emitter *e, struct exchange *x)
 			    l->variable[k].offset < end)
 				end = l->variable[k].offset;
 		}
-		if (start == end)
+		if (!fill(e, x->update, x->partial->addr[0] + start - b->offset, end - start))
+			return false;
+	}
+	return true;
+}
+
+/* The same between small sums: a program that sends what it never wrote makes the device clear VMEM for it. */
+static bool fill_small_gaps(struct emitter *e, struct exchange *x)
+{
+	const struct plan *p = e->plan;
+
+	for (size_t i = 0; i < p->values; i++) {
+		const struct value *v = p->value[i];
+		uint64_t start = v->home_offset + value_count(v) * 4, end = x->bytes;
+
+		if (v->home != x->partial)
 			continue;
-		insn.payload.dma = (struct vtpu_insn_dma){
-			.dst = VMEM(x->partial->addr[0] + start - b->offset),
-			.dst_type = VTPU_TYPE_F32,
-			.ndim = 1,
-			.count = { (uint32_t)(end - start) / 4, 1, 1, 1, 1 },
-			.dst_stride = { 4 },
-		};
-		sync_vmem(&e->sync, true, x->partial->addr[0] + start - b->offset, end - start);
-		if (!emit_add(e, x->update, &insn))
+		for (size_t k = 0; k < p->values; k++) {
+			const struct value *o = p->value[k];
+
+			if (o->home == x->partial && o->home_offset >= start &&
+			    o->home_offset < end)
+				end = o->home_offset;
+		}
+		if (start < end &&
+		    !fill(e, speaker(e, x), x->partial->addr[0] + start, end - start))
 			return false;
 	}
 	return true;
@@ -278,7 +309,8 @@ static bool send_partial(struct emitter *e, struct exchange *x)
 {
 	x->sent = true;
 	if (x->bucket == LAYOUT_NONE)
-		return send_all(e, x, x->partial, 0, x->received, x->bytes, x->bytes);
+		return fill_small_gaps(e, x) &&
+		       send_all(e, x, x->partial, 0, x->received, x->bytes, x->bytes);
 	if (!prepare(e, x))
 		return false;
 	return e->plan->cores == 1 ||
