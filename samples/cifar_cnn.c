@@ -81,16 +81,9 @@ int main(int argc, char **argv)
 	char *text;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "d:c:e:")) != -1) {
-		if (opt == 'd')
-			device = optarg;
-		else if (opt == 'c')
-			how.cores = (uint32_t)atoi(optarg);
-		else if (opt == 'e')
-			fit.epochs = (uint32_t)atoi(optarg);
-		else
+	while ((opt = getopt(argc, argv, "d:c:e:")) != -1)
+		if (!sample_option(opt, &device, &how.cores, &fit.epochs))
 			return 2;
-	}
 	dev = sample_open(device, &how.cores);
 	CHECK(vtpu_data_cifar10(VTPU_DATA_TRAIN, &train));
 	CHECK(vtpu_data_cifar10(VTPU_DATA_TEST, &test));

@@ -63,14 +63,10 @@ int main(int argc, char **argv)
 	int opt;
 
 	while ((opt = getopt(argc, argv, "d:c:b:e:s:p:o:r:")) != -1) {
-		if (opt == 'd')
-			device = optarg;
-		else if (opt == 'c')
-			how.cores = (uint32_t)atoi(optarg);
-		else if (opt == 'b')
+		if (sample_option(opt, &device, &how.cores, &fit.epochs))
+			continue;
+		if (opt == 'b')
 			fit.batch = (uint32_t)atoi(optarg);
-		else if (opt == 'e')
-			fit.epochs = (uint32_t)atoi(optarg);
 		else if (opt == 's')
 			how.seed = (uint32_t)atoi(optarg);
 		else if (opt == 'p' && !strcmp(optarg, "bf16"))

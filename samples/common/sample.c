@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 void sample_fail(const char *why)
 {
@@ -20,6 +21,19 @@ double sample_seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+bool sample_option(int opt, const char **device, uint32_t *cores, uint32_t *epochs)
+{
+	if (opt == 'd')
+		*device = optarg;
+	else if (opt == 'c')
+		*cores = (uint32_t)atoi(optarg);
+	else if (opt == 'e')
+		*epochs = (uint32_t)atoi(optarg);
+	else
+		return false;
+	return true;
 }
 
 struct vtpu_device *sample_open(const char *device, uint32_t *cores)

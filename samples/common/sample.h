@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sample.h - what every sample after hello needs and none is about: end with
- * a sentence, measure time, put bytes into a new buffer, write a file.
+ * a sentence, take options, open a device, measure time, put bytes into a new buffer,
+ * write a file.
  */
 #ifndef VTPU_SAMPLES_SAMPLE_H
 #define VTPU_SAMPLES_SAMPLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +25,14 @@ void __attribute__((noreturn)) sample_fail(const char *why);
 
 /** sample_seconds() - a clock that only goes forward */
 double sample_seconds(void);
+
+/**
+ * sample_option() - take -d DEVICE, -c CORES or -e EPOCHS, which all samples that train have
+ * @opt: what getopt() returned
+ *
+ * Return: false if it is another option.
+ */
+bool sample_option(int opt, const char **device, uint32_t *cores, uint32_t *epochs);
 
 /**
  * sample_open() - open a device and say with how many cores; @cores 0 becomes all that it has
