@@ -40,6 +40,15 @@ static struct vtpu_tensor *state_of(struct vtpu_graph *g, const struct vtpu_tens
 	return parameter ? vtpu_state(g, name, parameter->type, parameter->shape, NULL) : NULL;
 }
 
+/* The end of a step: the parameter takes @value, which is what the call returns. */
+static struct vtpu_tensor *updated(struct vtpu_graph *g, const struct graph_scope *outer,
+				   struct vtpu_tensor *parameter, struct vtpu_tensor *value)
+{
+	vtpu_assign(g, parameter, value);
+	g->scope = outer;
+	return g->status ? NULL : value;
+}
+
 /* ---- SGD ---------------------------------------------------------------------------- */
 
 static bool check_sgd(struct vtpu_node *node)
@@ -109,9 +118,7 @@ struct vtpu_tensor *vtpu_sgd(struct vtpu_graph *g, struct vtpu_tensor *parameter
 	} else {
 		value = OP_CALL(g, &op_sgd, attrs, parameter, gradient, rate);
 	}
-	vtpu_assign(g, parameter, value);
-	g->scope = outer;
-	return g->status ? NULL : value;
+	return updated(g, outer, parameter, value);
 }
 
 /* ---- Adam ----------------------------------------------------------------------------- */
@@ -171,7 +178,5 @@ struct vtpu_tensor *vtpu_adam(struct vtpu_graph *g, struct vtpu_tensor *paramete
 		vtpu_assign(g, m, &value[1]);
 		vtpu_assign(g, v, &value[2]);
 	}
-	vtpu_assign(g, parameter, value);
-	g->scope = outer;
-	return g->status ? NULL : value;
+	return updated(g, outer, parameter, value);
 }
