@@ -110,12 +110,19 @@ static void not_finite(struct vtpu_device *device)
 	vtpu_model_destroy(twin);
 }
 
+/* Numbers of samples: from @end on none comes, and @wrong has a label that is no class. */
+struct broken {
+	uint64_t end, wrong;
+};
+
 static const char *broken_read(void *arg, uint64_t index, void *sample, int32_t *label)
 {
-	if (index >= *(uint64_t *)arg)
+	const struct broken *b = arg;
+
+	if (index >= b->end)
 		return "cable pulled";
 	memcpy(sample, samples[index], sizeof(samples[0]));
-	*label = labels[index];
+	*label = index == b->wrong ? 77 : labels[index];
 	return NULL;
 }
 
@@ -126,14 +133,18 @@ static void bad_source(struct vtpu_device *device)
 	struct vtpu_model *model = compiled(device, (struct vtpu_model_options){ .seed = 11 });
 	struct curve curve = { 0 };
 	struct vtpu_fit_options fit = usual(&curve);
-	uint64_t good = 4 * BATCH + 3;
+	struct broken source = { .end = 4 * BATCH + 3, .wrong = COUNT };
 	struct vtpu_data *data;
 
-	vtpu_data_callback(&format, broken_read, &good, true, &data);
+	vtpu_data_callback(&format, broken_read, &source, true, &data);
 	fit.no_shuffle = true;
 	refused(vtpu_model_fit(model, data, &fit, NULL), VTPU_ERROR_IO, "sample 259: cable pulled",
 		"a source that fails in mid-epoch");
-	good = COUNT;
+	source = (struct broken){ .end = COUNT, .wrong = 2 * BATCH + 1 };
+	refused(vtpu_model_fit(model, data, &fit, NULL), VTPU_ERROR_INVALID_ARGUMENT,
+		"data 'cable': the label of sample 129 is 77; expected 0..3",
+		"a source with a label that is no class");
+	source.wrong = COUNT;
 	ok_call(vtpu_model_fit(model, data, &fit, NULL),
 		"and training can go on when it is mended");
 	vtpu_data_destroy(data);

@@ -276,7 +276,8 @@ struct vtpu_xent_attrs {
  * Cross-entropy of the softmax of each row.
  * @param logits  [rows, classes]
  * @param labels  [rows] u8 or s32 class numbers. A job that meets another number fails with
- *                VTPU_ERROR_FAULT and names it, unless the loss is multiplied by a weight of 0 for that row
+ *                VTPU_ERROR_FAULT, which names the operation and the number. Give rows that only
+ *                fill a batch any class: whether a weight of 0 spares a row depends on fusion
  * @return [rows] f32
  */
 VTPU_API struct vtpu_tensor *vtpu_softmax_xent(struct vtpu_graph *graph, struct vtpu_tensor *logits,
