@@ -9,6 +9,7 @@
 #include "tree.h"
 
 #define PART_ELEMENTS (1u << 16)
+#define SUM_ROWS      1024 /* of a block, between two looks at the cancel flag: some 0.1 ms */
 
 uint32_t vtpu_rows_parts(const struct vtpu_op *op, uint32_t threads)
 {
@@ -76,18 +77,23 @@ static void reduce_cols(const struct vtpu_op *op, uint32_t col, uint32_t n, stru
 {
 	const struct vtpu_insn_rows *x = &op->insn->payload.rows;
 	const struct vtpu_kernels *k = op->run->kernels;
+	const uint8_t *in = vtpu_op_vmem(op, x->in) + (size_t)col * vtpu_type_bytes(x->in_type);
 	float *acc = vtpu_reg(s, 0), *row = vtpu_reg(s, 1), *zero = vtpu_reg(s, 2);
 	unsigned int step = chain_op(x->op);
 
 	vtpu_splat(acc, vtpu_f32_bits(vtpu_reduce_identity(x->op)), n);
 	vtpu_splat(zero, 0, n);
-	for (uint32_t i = 0; i < x->rows; i++) {
+	for (uint32_t i = 0, rows; i < x->rows; i += rows) {
+		rows = step == VTPU_EW_ADD ? SUM_ROWS : 1;
+		rows = rows < x->rows - i ? rows : x->rows - i;
 		if (vtpu_op_cancelled(op))
 			return;
-		k->widen(row,
-			 vtpu_op_vmem(op, x->in) + (size_t)i * x->in_pitch +
-				 (size_t)col * vtpu_type_bytes(x->in_type),
-			 n, x->in_type);
+		if (step == VTPU_EW_ADD) {
+			k->sum_rows(acc, in + (size_t)i * x->in_pitch, x->in_pitch, rows, n,
+				    x->in_type);
+			continue;
+		}
+		k->widen(row, in + (size_t)i * x->in_pitch, n, x->in_type);
 		k->ew(step, acc, step == VTPU_EW_FMA ? row : acc, row, n);
 	}
 	k->ew(VTPU_EW_ADD, acc, acc, zero, n);

@@ -185,6 +185,59 @@ static void widen(float *dst, const void *src, size_t n, unsigned int type)
 		widen_type(dst, src, n, VTPU_TYPE_U8);
 }
 
+/* Addition takes denormals for zero, so that f32 need not be flushed first. */
+INLINE vf addend(const uint8_t *src, size_t i, const unsigned int type)
+{
+	return type == VTPU_TYPE_F32 ? v_load((const float *)src + i) : widen_vec(src, i, type);
+}
+
+INLINE void sum_rows_type(float *acc, const uint8_t *src, size_t pitch, size_t rows, size_t n,
+			  const unsigned int type)
+{
+	size_t i = 0;
+
+	for (; i + 4 * VW <= n; i += 4 * VW) {
+		vf a = v_load(acc + i), b = v_load(acc + i + VW), c = v_load(acc + i + 2 * VW),
+		   d = v_load(acc + i + 3 * VW);
+
+		for (size_t r = 0; r < rows; r++) {
+			const uint8_t *row = src + r * pitch;
+
+			a = v_add(a, addend(row, i, type));
+			b = v_add(b, addend(row, i + VW, type));
+			c = v_add(c, addend(row, i + 2 * VW, type));
+			d = v_add(d, addend(row, i + 3 * VW, type));
+		}
+		v_store(acc + i, a);
+		v_store(acc + i + VW, b);
+		v_store(acc + i + 2 * VW, c);
+		v_store(acc + i + 3 * VW, d);
+	}
+	for (; i < n; i += VW) {
+		size_t size = vtpu_type_bytes(type), bytes = (n - i < VW ? n - i : VW) * size;
+		vf a = v_load(acc + i);
+
+		for (size_t r = 0; r < rows; r++) {
+			uint8_t in[VW * sizeof(float)] = { 0 };
+
+			memcpy(in, src + r * pitch + i * size, bytes);
+			a = v_add(a, addend(in, 0, type));
+		}
+		v_store(acc + i, a);
+	}
+}
+
+static void sum_rows(float *acc, const uint8_t *src, size_t pitch, size_t rows, size_t n,
+		     unsigned int type)
+{
+	if (type == VTPU_TYPE_F32)
+		sum_rows_type(acc, src, pitch, rows, n, VTPU_TYPE_F32);
+	else if (type == VTPU_TYPE_BF16)
+		sum_rows_type(acc, src, pitch, rows, n, VTPU_TYPE_BF16);
+	else
+		sum_rows_type(acc, src, pitch, rows, n, VTPU_TYPE_U8);
+}
+
 INLINE void narrow_vec(void *dst, const float *src, unsigned int type)
 {
 	vf x = vm_canon(vm_flush(v_load(src)));
@@ -390,6 +443,7 @@ const struct vtpu_kernels VEC_NAME = {
 	.kc = GEMM_KC,
 	.gemm = gemm,
 	.widen = widen,
+	.sum_rows = sum_rows,
 	.narrow = narrow,
 	.ew = ew,
 	.reduce = reduce,

@@ -83,6 +83,13 @@ struct vtpu_kernels {
 	 */
 	void (*widen)(float *dst, const void *src, size_t n, unsigned int type);
 
+	/**
+	 * @sum_rows: add @rows rows of @n elements of @type, @pitch bytes apart, to @acc, one after
+	 * the other; @acc has room for whole vectors
+	 */
+	void (*sum_rows)(float *acc, const uint8_t *src, size_t pitch, size_t rows, size_t n,
+			 unsigned int type);
+
 	/** @narrow: @n f32 rounded to @type (bf16, f32); every NaN becomes the canonical one */
 	void (*narrow)(void *dst, const float *src, size_t n, unsigned int type);
 
