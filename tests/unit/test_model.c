@@ -179,10 +179,71 @@ static void memory(void)
 	vtpu_close(device);
 }
 
+/* The reference network's step on @cores cores, 128 images each */
+static bool reference_step(uint32_t cores, struct vtpu_executable_info *info, char **explain)
+{
+	const struct vtpu_layer_options relu = { .activation = VTPU_ACT_RELU };
+	struct vtpu_model_options options = VTPU_INIT(options, .cache_dir = "");
+	struct vtpu_device *device = NULL;
+	struct vtpu_executable *x;
+	struct vtpu_model *model;
+	char name[32];
+	bool good;
+
+	snprintf(name, sizeof(name), "model:v3,cores=%u", cores);
+	vtpu_model_create("mnist", VTPU_DTYPE_U8, VTPU_SHAPE(28, 28, 1), &model);
+	vtpu_model_normalize(model, "standardise", 33.3184f, 78.5675f);
+	vtpu_model_conv2d(model, "conv1", 32, 3, &relu);
+	vtpu_model_max_pool(model, "pool1", 2, NULL);
+	vtpu_model_conv2d(model, "conv2", 64, 3, &relu);
+	vtpu_model_max_pool(model, "pool2", 2, NULL);
+	vtpu_model_flatten(model, "flatten");
+	vtpu_model_dense(model, "dense1", 64, &relu);
+	vtpu_model_dense(model, "dense2", 10, NULL);
+	good = ok_call(vtpu_open(name, &device), name) &&
+	       ok_call(vtpu_model_compile(model, device, &options), "the reference network") &&
+	       ok_call(vtpu_model_executable(model, VTPU_MODEL_TRAIN, 128 * cores, &x),
+		       "its step") &&
+	       !vtpu_executable_info(x, info) && !vtpu_executable_explain(x, explain);
+	vtpu_model_destroy(model);
+	vtpu_close(device);
+	return good;
+}
+
+/* Eight cores are nearly eight times as fast, since sums over them go on beside the backward pass. */
+static void scaling(void)
+{
+	struct vtpu_executable_info one = VTPU_INIT(one), all = VTPU_INIT(all);
+	char *explain = NULL;
+	double ratio;
+
+	if (!reference_step(1, &one, &explain))
+		return;
+	tap_ok(!strstr(explain, "sums over cores"), "one core has no sums over cores");
+	free(explain);
+	if (!reference_step(8, &all, &explain))
+		return;
+	ratio = 8 * (double)one.cycles / (double)all.cycles;
+	tap_ok(ratio >= 7.5, "modelled: 8 cores are %.2f times as fast as one", ratio);
+	tap_ok(all.exchange_hidden >= 0.8, "sums over cores: %.1f %% hidden",
+	       100 * all.exchange_hidden);
+	tap_ok(strstr(explain, "cycles a column") && strstr(explain, "\nmxu |") &&
+		       strstr(explain, "\nici |") &&
+		       strstr(explain, "from the first send to the last arrival"),
+	       "and there is a timeline");
+	for (char *line = strstr(explain, "a core's time"), *end; line && *line && *line != '\n';
+	     line = end + 1) {
+		end = strchr(line, '\n');
+		printf("# %.*s\n", (int)(end - line), line);
+	}
+	free(explain);
+}
+
 int main(void)
 {
 	schedules();
 	layers();
 	memory();
+	scaling();
 	return tap_done();
 }

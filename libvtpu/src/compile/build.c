@@ -88,7 +88,7 @@ static bool try_tile(struct emitter *e, uint32_t tile, uint64_t *score, const ch
 		return false;
 	if (!emit_place(e, largest, need))
 		return !e->plan->status;
-	if (!emit_program(e) || !sync_clock(&e->sync, false, &time))
+	if (!emit_program(e) || !sync_clock(&e->sync, false, &time, NULL))
 		return false;
 	*score = time.cycles + HOST_CYCLES * e->sync.records;
 	return true;
@@ -346,14 +346,18 @@ static bool describe(struct emitter *e, struct vtpu_executable *x)
 {
 	struct plan *p = e->plan;
 	struct sync_time time, without;
-	char *text = plan_text(p);
+	char *text, *chart;
 
-	if (!text)
-		return plan_nomem(p);
-	x->explain = arena_printf(&x->arena, "%s", text);
+	if (!sync_clock(&e->sync, false, &time, NULL) ||
+	    !sync_clock(&e->sync, true, &without, NULL))
+		return false;
+	text = plan_text(p);
+	chart = sync_timeline(&e->sync, time.cycles);
+	if (text && chart)
+		x->explain = arena_printf(&x->arena, "%s\n%s", chart, text);
 	free(text);
-	if (!x->explain || !sync_clock(&e->sync, false, &time) ||
-	    !sync_clock(&e->sync, true, &without))
+	free(chart);
+	if (!x->explain)
 		return plan_nomem(p);
 	x->info.cores = p->cores;
 	x->info.batch = (uint64_t)p->batch;

@@ -5,6 +5,7 @@
  * arrives when the own sends do.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "compile/sync.h"
 #include "cost.h"
@@ -17,7 +18,18 @@ struct clock {
 	bool begun[SYNC_EXCHANGES];
 };
 
-static void tick(struct clock *c, const struct plan *p, const struct record *r, bool free_ici)
+/* @unit works from @start to @end */
+static void draw(struct sync_chart *chart, uint32_t unit, uint64_t start, uint64_t end)
+{
+	for (uint64_t i = start / chart->column; i < SYNC_COLUMNS && i * chart->column < end; i++) {
+		uint64_t from = i * chart->column, to = from + chart->column;
+
+		chart->busy[unit][i] += (end < to ? end : to) - (start > from ? start : from);
+	}
+}
+
+static void tick(struct clock *c, const struct plan *p, const struct record *r, bool free_ici,
+		 struct sync_chart *chart)
 {
 	struct vtpu_cost cost = vtpu_cost_insn(p->geometry, &r->insn, p->cores);
 	uint32_t unit = r->insn.unit;
@@ -43,13 +55,15 @@ static void tick(struct clock *c, const struct plan *p, const struct record *r, 
 		server = &c->link[cost.link];
 	if (server) {
 		c->issue[unit] = start + cost.issue;
-		end = *server > c->issue[unit] ? *server : c->issue[unit];
-		end += cost.busy;
+		start = *server > c->issue[unit] ? *server : c->issue[unit];
+		end = start + cost.busy;
 		*server = end;
 	} else {
 		end = start + cost.issue + cost.busy;
 		c->issue[unit] = cost.issue ? start + cost.issue : end;
 	}
+	if (chart)
+		draw(chart, unit, start, end);
 	end += cost.latency;
 	if (r->index && c->done[unit][r->index - 1] > end)
 		end = c->done[unit][r->index - 1]; /* in order */
@@ -58,7 +72,7 @@ static void tick(struct clock *c, const struct plan *p, const struct record *r, 
 		c->last[r->exchange - 1] = end;
 }
 
-bool sync_clock(struct sync *y, bool free_ici, struct sync_time *time)
+bool sync_clock(struct sync *y, bool free_ici, struct sync_time *time, struct sync_chart *chart)
 {
 	struct clock c = { 0 };
 	bool ok = !y->no_memory;
@@ -71,12 +85,16 @@ bool sync_clock(struct sync *y, bool free_ici, struct sync_time *time)
 	for (size_t i = 0; i < y->records && ok; i++) {
 		const struct record *r = &y->record[i];
 
-		tick(&c, y->plan, r, free_ici);
+		tick(&c, y->plan, r, free_ici, chart);
 		if (c.done[r->insn.unit][r->index] > time->cycles)
 			time->cycles = c.done[r->insn.unit][r->index];
 	}
 	for (uint32_t i = 0; i < y->exchanges; i++)
 		time->exchange_cycles += c.last[i] - c.first[i];
+	if (chart) {
+		memcpy(chart->first, c.first, sizeof(c.first));
+		memcpy(chart->last, c.last, sizeof(c.last));
+	}
 	for (int u = 0; u < VTPU_UNITS; u++)
 		free(c.done[u]);
 	return ok || plan_nomem(y->plan);

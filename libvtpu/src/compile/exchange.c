@@ -332,6 +332,26 @@ static bool of_region(const struct emitter *e, const struct exchange *x)
 	return x->region == e->region && (x->bucket == LAYOUT_NONE || x->direct);
 }
 
+/*
+ * What was sent before @x has arrived by now, or soon will: its update and what goes back to
+ * all cores are hidden too. Whoever still reads these parameters has the old ones: with more
+ * than one core, new ones have a place of their own.
+ */
+static bool finish_earlier(struct emitter *e, const struct exchange *x)
+{
+	for (uint32_t i = e->exchanges; i-- > 0 && e->plan->cores > 1;) {
+		struct exchange *y = &e->exchange[i];
+
+		if (y == x || !of_region(e, y) || y->bucket == LAYOUT_NONE || !y->sent ||
+		    y->finished)
+			continue;
+		y->finished = true;
+		if (!finish(e, y))
+			return false;
+	}
+	return true;
+}
+
 bool exchange_made(struct emitter *e, const struct value *v)
 {
 	for (uint32_t i = 0; i < e->exchanges; i++) {
@@ -341,7 +361,7 @@ bool exchange_made(struct emitter *e, const struct value *v)
 			continue;
 		x->left--;
 		if (!x->left && !e->plan->options.no_overlap)
-			return send_partial(e, x);
+			return send_partial(e, x) && finish_earlier(e, x);
 	}
 	return true;
 }
@@ -383,7 +403,7 @@ bool exchange_region(struct emitter *e)
 	for (uint32_t i = e->exchanges; i-- > 0;) {
 		struct exchange *x = &e->exchange[i];
 
-		if (!of_region(e, x) || x->bucket == LAYOUT_NONE)
+		if (!of_region(e, x) || x->bucket == LAYOUT_NONE || x->finished)
 			continue;
 		if ((!x->sent && !send_partial(e, x)) || !finish(e, x))
 			return false;

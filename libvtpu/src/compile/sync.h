@@ -81,7 +81,23 @@ struct sync_time {
 	uint64_t exchange_cycles; /* summed spans: first send to last arrival */
 };
 
-/** sync_clock() - modelled time of a core's program; @free_ici: sends take no time */
-bool sync_clock(struct sync *y, bool free_ici, struct sync_time *time);
+#define SYNC_COLUMNS 96
+
+/** struct sync_chart - when units are busy, and sums over cores under way, by columns of time */
+struct sync_chart {
+	uint64_t column; /* cycles of each: set by the caller, all else zero */
+	uint64_t busy[VTPU_UNITS][SYNC_COLUMNS];
+	uint64_t first[SYNC_EXCHANGES], last[SYNC_EXCHANGES];
+};
+
+/**
+ * sync_clock() - modelled time of a core's program
+ * @free_ici: sends take no time
+ * @chart: filled in; or NULL
+ */
+bool sync_clock(struct sync *y, bool free_ici, struct sync_time *time, struct sync_chart *chart);
+
+/** sync_timeline() - a chart of a core's program as text; the caller frees. NULL without memory */
+char *sync_timeline(struct sync *y, uint64_t cycles);
 
 #endif /* VTPU_SRC_COMPILE_SYNC_H */
