@@ -13,4 +13,4 @@ CHECK_HOST_VM += tests/vm/train.sh
 CHECK_LONG += tests/vm/train-all.sh
 CHECK_DEPS += build/bin/mnist build/tests/reference/train_mlp
 TIMEOUT_tests/vm/train.sh := 600
-TIMEOUT_tests/vm/train-all.sh := 2400
+TIMEOUT_tests/vm/train-all.sh := 3600
