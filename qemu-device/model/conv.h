@@ -90,6 +90,8 @@ void vtpu_conv_plain(const struct vtpu_op *op, uint64_t pixel, uint32_t col, uin
 #define VTPU_CONV_NC 512
 /* Rows of one call of the kernel: a multiple of every tile's rows up to 6, and of 12. */
 #define VTPU_CONV_ROWS 480
+/* A lone thread still takes a breath, for other runs, after about this many multiply-adds. */
+#define VTPU_CONV_TURN (1ULL << 28)
 /* Stretches of one call */
 #define VTPU_CONV_STRETCHES 256
 

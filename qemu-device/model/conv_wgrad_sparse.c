@@ -59,7 +59,7 @@ static bool pays(const struct vtpu_wgrad *p, size_t words)
 {
 	const struct vtpu_insn_mxu *x = p->x;
 	const size_t pixels = (size_t)p->h.positions * p->w.positions;
-	const size_t filter = (size_t)p->h.taps * p->w.taps * x->k;
+	const size_t filter = p->row_end - p->row;
 	const uint64_t images = x->m < SAMPLE ? x->m : SAMPLE;
 	const float *gradient = (const float *)vtpu_wgrad_gradient(p, 0);
 	uint64_t line[VTPU_CONV_NC / 64];
@@ -68,8 +68,8 @@ static bool pays(const struct vtpu_wgrad *p, size_t words)
 	if (p->op->run->dense || p->widen || x->b_type != VTPU_TYPE_F32 || x->dil_w != 1 ||
 	    x->lda != x->k * sizeof(float) || p->h.pad || p->w.pad || x->pad_bottom ||
 	    x->pad_right || p->w.taps * x->k % p->k->vw || p->w.taps * x->k < p->k->vw ||
-	    pixels > MOST_PIXELS || p->row || p->row_end != filter ||
-	    p->cols * filter > (size_t)VTPU_MXU_PM * VTPU_MXU_NC / 2 ||
+	    pixels > MOST_PIXELS || p->row % (p->w.taps * x->k) ||
+	    p->row_end % (p->w.taps * x->k) || p->cols * filter > (size_t)VTPU_MXU_PM * VTPU_MXU_NC / 2 ||
 	    MASKS + 2 * words * p->cols > VTPU_MXU_MC * VTPU_GEMM_PITCH)
 		return false;
 	for (size_t i = 0; i < images * pixels; i++)
@@ -93,14 +93,15 @@ bool vtpu_wgrad_sparse(const struct vtpu_wgrad *p)
 {
 	const struct vtpu_insn_mxu *x = p->x;
 	const size_t pixels = (size_t)p->h.positions * p->w.positions, words = (pixels + 63) / 64;
-	const size_t filter = (size_t)p->h.taps * p->w.taps * x->k, pitch = x->ldb / sizeof(float);
+	const size_t width = (size_t)p->w.taps * x->k, filter = p->row_end - p->row;
+	const size_t pitch = x->ldb / sizeof(float);
 	float *acc = p->s->acc + (size_t)VTPU_MXU_PM * VTPU_MXU_NC / 2;
 	uint32_t *off = (uint32_t *)p->s->a;
 	uint64_t *mask = (uint64_t *)(p->s->a + MASKS);
 	struct vtpu_sparse s = {
 		.acc_step = filter,
 		.items = p->cols,
-		.width = (size_t)p->w.taps * x->k,
+		.width = width,
 		.mask = mask,
 		.words = words,
 		.v_item = 1,
@@ -117,21 +118,21 @@ bool vtpu_wgrad_sparse(const struct vtpu_wgrad *p)
 	memset(acc, 0, p->cols * filter * sizeof(float));
 	for (uint32_t row = 0; x->mode & VTPU_MXU_ACCUMULATE && row < filter; row++) {
 		for (uint32_t c = 0; c < p->cols; c++)
-			acc[c * filter + row] = vtpu_wgrad_c(p, row)[c];
+			acc[c * filter + row] = vtpu_wgrad_c(p, p->row + row)[c];
 	}
 	for (uint64_t image = 0; image < x->m && !vtpu_op_cancelled(p->op); image++) {
 		s.v = (const float *)vtpu_wgrad_gradient(p, image);
 		masks(p, s.v, pitch, pixels, words, mask);
-		for (uint32_t y = 0; y < p->h.taps; y++) {
+		for (size_t y = p->row / width; y < p->row_end / width; y++) {
 			s.rows = (const float *)vtpu_wgrad_input(p, image) +
-				 (size_t)y * p->h.dil * p->w.source * x->k;
-			s.acc = acc + y * s.width;
+				 y * p->h.dil * p->w.source * x->k;
+			s.acc = acc + y * width - p->row;
 			p->k->sparse(&s);
 		}
 	}
 	for (uint32_t row = 0; row < filter; row++) {
 		for (uint32_t c = 0; c < p->cols; c++)
-			vtpu_wgrad_acc(p, row)[c] = acc[c * filter + row];
+			vtpu_wgrad_acc(p, p->row + row)[c] = acc[c * filter + row];
 	}
 	return true;
 }

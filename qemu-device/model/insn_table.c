@@ -407,7 +407,7 @@ const struct vtpu_insn_row vtpu_insn_table[VTPU_INSN_OPCODES] = {
 	OP("matmul", MATMUL, MXU, matmul_fields, vtpu_shape_matmul, vtpu_boxes_matmul, vtpu_mxu_parts, vtpu_mxu_matmul),
 	OP("conv", CONV, MXU, conv_fields, vtpu_shape_conv, vtpu_boxes_conv, vtpu_conv_parts, vtpu_conv_run),
 	OP("conv_dgrad", CONV_DGRAD, MXU, conv_fields, vtpu_shape_conv, vtpu_boxes_conv, vtpu_conv_parts, vtpu_conv_run),
-	OP("conv_wgrad", CONV_WGRAD, MXU, conv_fields, vtpu_shape_conv, vtpu_boxes_conv, vtpu_conv_parts, vtpu_wgrad_run),
+	OP("conv_wgrad", CONV_WGRAD, MXU, conv_fields, vtpu_shape_conv, vtpu_boxes_conv, vtpu_wgrad_parts, vtpu_wgrad_run),
 
 	OP("ew", EW, VPU, ew_fields, vtpu_shape_ew, vtpu_boxes_ew, vtpu_ew_parts, vtpu_ew_run),
 	OP("reduce", REDUCE, VPU, reduce_fields, vtpu_shape_rows, vtpu_boxes_rows, vtpu_rows_parts, vtpu_reduce_run),

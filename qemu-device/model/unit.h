@@ -139,6 +139,7 @@ static inline uint64_t vtpu_split(uint64_t total, uint32_t part, uint32_t parts)
 uint32_t vtpu_dma_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_mxu_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_conv_parts(const struct vtpu_op *op, uint32_t threads);
+uint32_t vtpu_wgrad_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_ew_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_argmax_parts(const struct vtpu_op *op, uint32_t threads);
 uint32_t vtpu_opt_parts(const struct vtpu_op *op, uint32_t threads);

@@ -11,8 +11,6 @@
 
 /* Below this many multiply-adds a part is not worth handing over. */
 #define PART_MACS (1ULL << 22)
-/* A lone thread still takes a breath, for other runs, after about this many. */
-#define TURN_MACS (1ULL << 28)
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
@@ -22,9 +20,9 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 uint32_t vtpu_conv_parts(const struct vtpu_op *op, uint32_t threads)
 {
 	uint64_t macs = vtpu_cost_conv_shape(op->insn).macs;
-	uint64_t most = threads > 1 ? macs / threads / 2 : TURN_MACS;
+	uint64_t most = threads > 1 ? macs / threads / 2 : VTPU_CONV_TURN;
 
-	most = most < PART_MACS ? PART_MACS : min_u64(most, TURN_MACS);
+	most = most < PART_MACS ? PART_MACS : min_u64(most, VTPU_CONV_TURN);
 	return (uint32_t)min_u64(macs / most + 1, VTPU_MAX_PARTS);
 }
 

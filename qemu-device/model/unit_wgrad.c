@@ -9,6 +9,7 @@
  * which is exact.
  */
 #include "conv_wgrad.h"
+#include "cost.h"
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
 {
@@ -299,6 +300,19 @@ static void run_columns(struct vtpu_wgrad *p, uint32_t row, uint32_t end)
 	}
 }
 
+/* Whole filters, if that gives all threads something to do: zeros are found once for all taps of a channel. */
+uint32_t vtpu_wgrad_parts(const struct vtpu_op *op, uint32_t threads)
+{
+	const struct vtpu_insn_mxu *x = &op->insn->payload.mxu;
+	const uint32_t nr = op->run->kernels->nr, parts = vtpu_conv_parts(op, threads);
+	const uint64_t wide = (x->n + (uint64_t)nr - 1) / nr * x->g;
+
+	if (parts <= wide || wide < threads ||
+	    vtpu_cost_conv_shape(op->insn).macs / wide > VTPU_CONV_TURN)
+		return parts;
+	return (uint32_t)wide;
+}
+
 void vtpu_wgrad_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_mxu *x = &op->insn->payload.mxu;
@@ -306,6 +320,8 @@ void vtpu_wgrad_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, str
 	const uint64_t panels = (x->n + (uint64_t)nr - 1) / nr, wide = panels * x->g;
 	/* Parts are groups of panels; if these are too few, pieces of one. */
 	const uint64_t pieces = parts > wide ? (parts + wide - 1) / wide : 1;
+	/* These are whole rows of taps, where there are enough. */
+	const uint32_t unit = pieces <= x->ker_h ? x->ker_w * x->k : 1;
 	uint64_t at = vtpu_split(wide * pieces, part, parts);
 	const uint64_t end = vtpu_split(wide * pieces, part + 1, parts);
 	struct vtpu_wgrad p = {
@@ -331,7 +347,7 @@ void vtpu_wgrad_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, str
 		p.group = (uint32_t)(at / pieces / panels);
 		p.col = (uint32_t)(panel * nr);
 		p.cols = (uint32_t)min_u64(n * nr, x->n - p.col);
-		run_columns(&p, (uint32_t)(rows * piece / pieces),
-			    (uint32_t)(rows * (piece + 1) / pieces));
+		run_columns(&p, (uint32_t)(rows / unit * piece / pieces * unit),
+			    (uint32_t)(rows / unit * (piece + 1) / pieces * unit));
 	}
 }
