@@ -57,10 +57,10 @@ apt_sources()
 	[ -z "$security" ] || stanza deb-src "$security" "$QEMU_RELEASE-security"
 }
 
-# apt_refresh [now]: fetch the lists when they are older than half a day, or now.
-apt_refresh()
+refresh()
 {
 	local stamp=$APT/lists/.fresh
+	# Who waited for the lock finds what the other has fetched.
 	if [ "${1:-}" != now ] && [ -n "$(find "$stamp" -mmin -720 2>/dev/null)" ]; then
 		return 0
 	fi
@@ -69,6 +69,10 @@ apt_refresh()
 	note APT "lists of $(apt_release), its updates and backports, and sources of $QEMU_RELEASE"
 	apt_get update && touch "$stamp"
 }
+
+# apt_refresh [now]: fetch the lists when they are older than half a day, or now. QEMU and the guest's kernel are made
+# at the same time, and apt waits for nobody.
+apt_refresh() { with_lock apt-lists refresh "$@"; }
 
 # apt_fetch DIR PACKAGE...: download these debs (NAME, NAME=VERSION or NAME/SUITE) into DIR.
 apt_fetch()
