@@ -69,7 +69,8 @@ static bool pays(const struct vtpu_wgrad *p, size_t words)
 	    x->lda != x->k * sizeof(float) || p->h.pad || p->w.pad || x->pad_bottom ||
 	    x->pad_right || p->w.taps * x->k % p->k->vw || p->w.taps * x->k < p->k->vw ||
 	    pixels > MOST_PIXELS || p->row % (p->w.taps * x->k) ||
-	    p->row_end % (p->w.taps * x->k) || p->cols * filter > (size_t)VTPU_MXU_PM * VTPU_MXU_NC / 2 ||
+	    p->row_end % (p->w.taps * x->k) ||
+	    p->cols * filter > (size_t)VTPU_MXU_PM * VTPU_MXU_NC / 2 ||
 	    MASKS + 2 * words * p->cols > VTPU_MXU_MC * VTPU_GEMM_PITCH)
 		return false;
 	for (size_t i = 0; i < images * pixels; i++)

@@ -273,6 +273,13 @@ static void folders(void)
 			       "and it says so: %s", vtpu_data_describe(data));
 		vtpu_data_destroy(data);
 		data = NULL;
+		setenv("MNIST_DIR", "/usr/share/datasets/fashion-mnist", 1);
+		if (ok_call(vtpu_data_mnist(VTPU_DATA_TEST, &data), "MNIST_DIR names its folder"))
+			tap_ok(strstr(vtpu_data_describe(data), "Fashion-MNIST test: 10000"),
+			       "which says what it holds: %s", vtpu_data_describe(data));
+		unsetenv("MNIST_DIR");
+		vtpu_data_destroy(data);
+		data = NULL;
 	}
 	refused(vtpu_data_cifar10(VTPU_DATA_TEST, &data), VTPU_ERROR_NOT_FOUND,
 		"build/none/cifar10 (VTPU_DATA)", "no CIFAR: where it was looked for");

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/data.h"
 
@@ -57,7 +58,6 @@ enum vtpu_status vtpu_data_mnist(enum vtpu_data_part part, struct vtpu_data **da
 {
 	const char *file = part == VTPU_DATA_TEST ? "t10k" : "train", *folder, *why;
 	char images[MAX_PATH], labels[MAX_PATH], shared[MAX_PATH], name[64];
-	const char *set = "MNIST";
 	struct vtpu_data *made;
 	enum vtpu_status status;
 
@@ -78,7 +78,6 @@ enum vtpu_status vtpu_data_mnist(enum vtpu_data_part part, struct vtpu_data **da
 	} else if (mnist_paths(FASHION_DIR, file, images, labels)) {
 		folder = FASHION_DIR;
 		why = "package dataset-fashion-mnist";
-		set = "Fashion-MNIST";
 	} else {
 		return vtpu_fail(
 			VTPU_ERROR_NOT_FOUND,
@@ -86,7 +85,10 @@ enum vtpu_status vtpu_data_mnist(enum vtpu_data_part part, struct vtpu_data **da
 			"dataset-fashion-mnist, or set MNIST_DIR to a folder that has MNIST's files",
 			file, shared, why, FASHION_DIR);
 	}
-	snprintf(name, sizeof(name), "%s %s", set, part == VTPU_DATA_TEST ? "test" : "train");
+	/* Both sets have the same file names and shapes: the folder says which it is. */
+	snprintf(name, sizeof(name), "%s %s",
+		 strcasestr(folder, "fashion") ? "Fashion-MNIST" : "MNIST",
+		 part == VTPU_DATA_TEST ? "test" : "train");
 	status = vtpu_data_idx(name, images, labels, 10, &made);
 	return status ? status : hand_over(made, folder, why, data);
 }
