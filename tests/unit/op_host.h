@@ -53,6 +53,23 @@ static inline enum vtpu_hw_status execute(const struct vtpu_kernels *k,
 	return st;
 }
 
+/** same() - is @got what @want is? Shows the first byte that differs if not, after case @seed of @what */
+static inline bool same(const char *what, uint64_t seed, const struct vtpu_insn *insn,
+			uint32_t parts)
+{
+	if (!memcmp(want, got, GEN_VMEM))
+		return true;
+	for (uint32_t i = 0; i < GEN_VMEM; i++) {
+		if (want[i] == got[i])
+			continue;
+		printf("# %s, case %" PRIu64
+		       ", opcode %#x, %u parts: VMEM byte %#x is %#x, not %#x\n",
+		       what, seed, insn->opcode, parts, i, got[i], want[i]);
+		break;
+	}
+	return false;
+}
+
 /** host_sets() - @compare with all kernels that this CPU can run; @scalar: what stands for the scalar ones */
 static inline void host_sets(void (*compare)(const char *name, const struct vtpu_kernels *k),
 			     const struct vtpu_kernels *scalar)

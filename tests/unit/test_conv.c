@@ -318,15 +318,8 @@ static void compare_one(const char *isa, const struct vtpu_kernels *k, uint8_t o
 		parted += parts > 1;
 		execute(k, &insn, got, parts, gen_below(&g, parts));
 		run.dense = false;
-		if (memcmp(want, got, GEN_VMEM) && bad++ < 3) {
-			uint32_t at = 0;
-
-			while (want[at] == got[at])
-				at++;
-			printf("# %s, %s, case %" PRIu64
-			       ", %u parts: VMEM byte %#x is %#x, not %#x\n",
-			       isa, name, seed, parts, at, got[at], want[at]);
-		}
+		if (memcmp(want, got, GEN_VMEM) && bad++ < 3)
+			same(isa, seed, &insn, parts);
 	}
 	tap_ok(!bad, "%s, %s: %u cases, %u of them in parts, half of them dense: bits of scalar",
 	       name, isa, CASES, parted);

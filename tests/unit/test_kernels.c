@@ -30,21 +30,6 @@ static uint32_t some_parts(struct gen *g, const struct vtpu_kernels *k,
 	return 1 + gen_below(g, insn->opcode == VTPU_OP_EW ? 9 : most + 4);
 }
 
-static bool same(const char *isa, uint64_t seed, const struct vtpu_insn *insn, uint32_t parts)
-{
-	if (!memcmp(want, got, GEN_VMEM))
-		return true;
-	for (uint32_t i = 0; i < GEN_VMEM; i++) {
-		if (want[i] == got[i])
-			continue;
-		printf("# %s, case %" PRIu64
-		       ", opcode %#x, %u parts: VMEM byte %#x is %#x, not %#x\n",
-		       isa, seed, insn->opcode, parts, i, got[i], want[i]);
-		break;
-	}
-	return false;
-}
-
 /*
  * A DMA whose boxes overlap may not be cut; vtpu_op_parts() says 1 for it, so
  * its parts are what the executor would use.

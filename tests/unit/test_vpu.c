@@ -31,21 +31,6 @@ static const struct {
 
 #define OPS (sizeof(ops) / sizeof(ops[0]))
 
-static bool same(const char *what, uint64_t seed, const struct vtpu_insn *insn, uint32_t parts)
-{
-	if (!memcmp(want, got, GEN_VMEM))
-		return true;
-	for (uint32_t i = 0; i < GEN_VMEM; i++) {
-		if (want[i] == got[i])
-			continue;
-		printf("# %s, case %" PRIu64
-		       ", opcode %#x, %u parts: VMEM byte %#x is %#x, not %#x\n",
-		       what, seed, insn->opcode, parts, i, got[i], want[i]);
-		return false;
-	}
-	return true;
-}
-
 /* With @k NULL: scalar against definition; else that instruction set against scalar. */
 static void compare(const char *name, const struct vtpu_kernels *k)
 {
