@@ -15,25 +15,10 @@
 #include <unistd.h>
 
 #include "file/safetensors.h"
-#include "unit/tap.h"
+#include "unit/status.h"
 #include "unit/temp_dir.h"
 
 static char path[256];
-
-static bool ok_call(enum vtpu_status status, const char *name)
-{
-	if (!tap_ok(status == VTPU_OK, "%s", name))
-		printf("# %s: %s\n", vtpu_status_id(status), vtpu_last_error());
-	return status == VTPU_OK;
-}
-
-static void refused(enum vtpu_status got, enum vtpu_status want, const char *words,
-		    const char *name)
-{
-	if (!tap_ok(got == want && strstr(vtpu_last_error(), words), "%s", name))
-		printf("# got %s: %s\n# want %s with '%s'\n", vtpu_status_id(got),
-		       vtpu_last_error(), vtpu_status_id(want), words);
-}
 
 static float weights[5][3];
 static const uint8_t bytes[7] = { 1, 2, 3, 4, 5, 6, 255 };
