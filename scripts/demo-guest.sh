@@ -9,9 +9,12 @@ dmesg | grep -i 'vtpu' | tail -n 3
 echo '$ vtpu-smi -L'
 vtpu-smi -L
 echo "\$ mnist -e $2 -s $3 -o mnist.safetensors"
-# As in a second terminal, once training is under way.
+# As in a second terminal, once training is under way: the table of layers is what is printed before.
 (
-	sleep 12
+	until grep -q '^trainable' /share/vm.log 2>/dev/null; do
+		sleep 1
+	done
+	sleep 5
 	echo '$ vtpu-smi dmon -c 2    (meanwhile)'
 	vtpu-smi dmon -c 2
 	echo
