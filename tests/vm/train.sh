@@ -12,7 +12,7 @@ rm -f "$out"/*.* "$out"/two/*
 export MNIST_DIR=$dir
 
 echo 'TAP version 13'
-echo '1..11'
+echo '1..12'
 n=0
 
 # result NAME STATUS [LOG]
@@ -71,9 +71,15 @@ done
 same 'the same bits with one thread and with two' t1 t2
 begin=$(date +%s)
 tools/vtpu-vm --cores 8 --timeout 400 --share "$out" --file "$dir" --file build/bin/mnist -- \
-	sh -c "MNIST_DIR=$dir mnist -e 1 -o /share/vm.safetensors" </dev/null >"$out/vm.log" 2>&1
+	sh -c "dmesg -c >/dev/null; MNIST_DIR=$dir mnist -e 1 -o /share/vm.safetensors; dmesg >/share/kernel.log" \
+	</dev/null >"$out/vm.log" 2>&1
 echo "# an epoch in a virtual machine, with its boot: $(($(date +%s) - begin)) s"
 same 'the same bits in a virtual machine' t1 vm "$out/vm.log"
+
+# The log is there, and says nothing of the device since the driver came up.
+echo 'no log came out of the guest' >"$out/kernel.bad"
+[ -e "$out/kernel.log" ] && ! grep -E 'vtpu|BUG:|WARNING:|Oops' "$out/kernel.log" >"$out/kernel.bad"
+result "and the guest's kernel has nothing to complain about" $? "$out/kernel.bad"
 
 # An epoch is enough to know that it learns.
 right=$(sed -n 's/^Test accuracy: \([0-9]*\) of 10000.*/\1/p' "$out/vm.log")
