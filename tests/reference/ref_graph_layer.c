@@ -250,6 +250,7 @@ static void run_softmax_xent(const struct ref_call *c)
 		const double *x = c->in[0] + i * (uint64_t)classes;
 		double label = c->in[1][i], lse = softmax(x, classes, NULL);
 
+		/* No class, no loss: where this is NaN, the device fails the job instead. */
 		c->out[0][i] = label >= 0 && label < (double)classes ? 0 : NAN;
 		for (int64_t k = 0; k < classes; k++)
 			c->out[0][i] += target(c->attrs, k, label, classes) * (lse - x[k]);
