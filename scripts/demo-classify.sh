@@ -6,31 +6,15 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-out=build/demo
+. scripts/lib/demo.sh
 weights=$out/weights.bin
-dir=${DATASET:-$(build/tests/reference/train_mlp -w)}
-dir=$(realpath "$dir")
 case $dir in */fashion-mnist) percent=85 ;; *) percent=95 ;; esac
-
-title()
-{
-	printf '\n\033[1m%s\033[0m\n' "$*"
-}
-
-# Escape sequences are for terminals.
-if ! [ -t 1 ]; then
-	title()
-	{
-		printf '\n%s\n' "$*"
-	}
-fi
 
 title '1. A virtual machine with an 8-core virtual TPU boots; driver, monitor and a job of 10,000 images'
 begin=$(date +%s%N)
 tools/vtpu-vm --cores 8 --memory 1G --timeout 300 --share "$out" --file "$weights" --file "$dir" \
 	--file scripts/demo-classify-guest.sh -- sh scripts/demo-classify-guest.sh "$weights" "$dir"
-printf 'virtual machine, from start to power-off: %d.%d s\n' \
-	$((($(date +%s%N) - begin) / 1000000000)) $((($(date +%s%N) - begin) / 100000000 % 10))
+echo "virtual machine, from start to power-off: $(seconds "$begin")"
 
 title '2. The same job in process, without a virtual machine'
 MNIST_DIR=$dir build/bin/mlp_classify -d model:v3,cores=8 -o "$out/inproc" "$weights"

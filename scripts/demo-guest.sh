@@ -11,13 +11,19 @@ vtpu-smi -L
 echo "\$ mnist -e $2 -s $3 -o mnist.safetensors"
 # As in a second terminal, once training is under way: the table of layers is what is printed before.
 (
-	until grep -q '^trainable' /share/vm.log 2>/dev/null; do
+	until grep -q '^trainable' /share/vm.log 2>/dev/null || [ -e /tmp/ended ]; do
 		sleep 1
 	done
 	sleep 5
+	[ ! -e /tmp/ended ] || exit 0
 	echo '$ vtpu-smi dmon -c 2    (meanwhile)'
 	vtpu-smi dmon -c 2
 	echo
 ) &
-mnist -e "$2" -s "$3" -o /share/vm.safetensors | tee /share/vm.log
+{
+	status=0
+	mnist -e "$2" -s "$3" -o /share/vm.safetensors || status=$?
+	echo $status >/tmp/ended
+} | tee /share/vm.log
 wait
+exit "$(cat /tmp/ended)"

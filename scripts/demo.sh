@@ -6,27 +6,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-out=build/demo
-dir=$(realpath "${DATASET:-$(build/tests/reference/train_mlp -w)}")
+. scripts/lib/demo.sh
 epochs=${EPOCHS:-5}
 seed=${SEED:-1}
 mkdir -p "$out"
 rm -f "$out"/{vm,inproc}.{safetensors,log}
-
-title()
-{
-	# Escape sequences are for terminals.
-	if [ -t 1 ]; then
-		printf '\n\033[1m%s\033[0m\n' "$*"
-	else
-		printf '\n%s\n' "$*"
-	fi
-}
-
-seconds()
-{
-	printf '%d.%d s' $((($(date +%s%N) - $1) / 1000000000)) $((($(date +%s%N) - $1) / 100000000 % 10))
-}
 
 rate()
 {
