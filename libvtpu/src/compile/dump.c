@@ -107,13 +107,17 @@ char *plan_text(const struct plan *p)
 void plan_dump(const struct plan *p, const char *pass)
 {
 	const char *dir = p->options.dump_dir;
-	char path[4096], *text;
+	char path[4096], name[256], *text;
 	FILE *f;
 
 	if (!dir || !*dir)
 		return;
+	/* A model's programs have names such as "mnist/train", which are no folders. */
+	snprintf(name, sizeof(name), "%s", p->options.name);
+	for (char *c = name; (c = strchr(c, '/'));)
+		*c = '-';
 	text = plan_text(p);
-	snprintf(path, sizeof(path), "%s/%s.%s.txt", dir, p->options.name, pass);
+	snprintf(path, sizeof(path), "%s/%s.%s.txt", dir, name, pass);
 	f = text ? fopen(path, "w") : NULL;
 	if (f) {
 		fprintf(f, "# %s after pass '%s': %zu steps\n%s", p->options.name, pass, p->steps,

@@ -13,7 +13,7 @@
 /* Busy for up to a quarter of a column, a half, three quarters, more. */
 static char shade(uint64_t busy, uint64_t column)
 {
-	return !busy ? ' ' : ".:+#"[4 * busy >= 4 * column ? 3 : 4 * busy / column];
+	return !busy ? ' ' : ".:+#"[busy >= column ? 3 : 4 * busy / column];
 }
 
 static void print_units(FILE *f, const struct sync *y, const struct sync_chart *chart)
