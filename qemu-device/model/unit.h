@@ -126,6 +126,11 @@ static inline bool vtpu_op_cancelled(const struct vtpu_op *op)
 /** vtpu_dma_wrong_bit() - by injection: a bit of the largest piece that core @run->fault_core stored to HBM, the last of them, flips */
 void vtpu_dma_wrong_bit(struct vtpu_run *run);
 
+static inline uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /** vtpu_split() - start of part @part of @total things cut into @parts; part @parts ends the last */
 static inline uint64_t vtpu_split(uint64_t total, uint32_t part, uint32_t parts)
 {

@@ -12,11 +12,6 @@
 /* Below this many multiply-adds a part is not worth handing over. */
 #define PART_MACS (1ULL << 22)
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 uint32_t vtpu_conv_parts(const struct vtpu_op *op, uint32_t threads)
 {
 	uint64_t macs = vtpu_cost_conv_shape(op->insn).macs;

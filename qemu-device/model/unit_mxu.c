@@ -31,11 +31,6 @@ struct part {
 	bool in_place;	/* accumulators live in the result */
 };
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- Cutting ------------------------------------------------------------- */
 
 uint32_t vtpu_mxu_parts(const struct vtpu_op *op, uint32_t threads)

@@ -11,11 +11,6 @@
 #include "conv_wgrad.h"
 #include "cost.h"
 
-static uint64_t min_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /** struct band - rows of windows of some images, and where their operands are */
 struct band {
 	uint64_t image;
