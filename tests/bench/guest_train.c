@@ -51,6 +51,27 @@ static struct params params, m, v;
 static float image[IMAGES][IN][IN];
 static int label[IMAGES];
 
+/* ReLU and the maximum of 2 x 2 of @from, @wide pixels a side; @at: where it was, 4 if all are negative */
+static void pool(const float *from, int wide, int filters, float *to, unsigned char *at, int side)
+{
+	for (int i = 0; i < side * side; i++)
+		for (int f = 0; f < filters; f++) {
+			float most = 0;
+
+			at[i * filters + f] = 4;
+			for (int t = 0; t < 4; t++) {
+				int row = i / side * 2 + t / 2, col = i % side * 2 + t % 2;
+				float y = from[(row * wide + col) * filters + f];
+
+				if (y > most) {
+					most = y;
+					at[i * filters + f] = (unsigned char)t;
+				}
+			}
+			to[i * filters + f] = most;
+		}
+}
+
 static void forward(struct work *w, const float (*x)[IN])
 {
 	const float *flat = (const float *)w->p2;
@@ -64,22 +85,7 @@ static void forward(struct work *w, const float (*x)[IN])
 				for (int f = 0; f < F1; f++)
 					to[f] += x[i + t / 3][j + t % 3] * params.k1[t][f];
 		}
-	for (int i = 0; i < P1; i++)
-		for (int j = 0; j < P1; j++)
-			for (int f = 0; f < F1; f++) {
-				float most = 0;
-
-				w->at1[i][j][f] = 4;
-				for (int t = 0; t < 4; t++) {
-					float y = w->c1[2 * i + t / 2][2 * j + t % 2][f];
-
-					if (y > most) {
-						most = y;
-						w->at1[i][j][f] = (unsigned char)t;
-					}
-				}
-				w->p1[i][j][f] = most;
-			}
+	pool(w->c1[0][0], C1, F1, w->p1[0][0], w->at1[0][0], P1);
 	for (int i = 0; i < C2; i++)
 		for (int j = 0; j < C2; j++) {
 			float *to = w->c2[i][j];
@@ -93,22 +99,7 @@ static void forward(struct work *w, const float (*x)[IN])
 						to[f] += a * params.k2[t][c][f];
 				}
 		}
-	for (int i = 0; i < P2; i++)
-		for (int j = 0; j < P2; j++)
-			for (int f = 0; f < F2; f++) {
-				float most = 0;
-
-				w->at2[i][j][f] = 4;
-				for (int t = 0; t < 4; t++) {
-					float y = w->c2[2 * i + t / 2][2 * j + t % 2][f];
-
-					if (y > most) {
-						most = y;
-						w->at2[i][j][f] = (unsigned char)t;
-					}
-				}
-				w->p2[i][j][f] = most;
-			}
+	pool(w->c2[0][0], C2, F2, w->p2[0][0], w->at2[0][0], P2);
 	memcpy(w->h, params.v1, sizeof(w->h));
 	for (int i = 0; i < FLAT; i++)
 		for (int o = 0; o < H; o++)

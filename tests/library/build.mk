@@ -7,7 +7,7 @@ CHECK_DEPS += build/tests/library/library build/tests/library/train_bits
 CHECK_VM += tests/library/in-vm.sh tests/library/train-in-vm.sh
 
 # Against PyTorch, which only make bench installs
-$(eval $(call program,tests/library/losses,tests/library/losses.c,libvtpu.so.0))
+$(eval $(call program,tests/library/losses,tests/library/losses.c samples/common/sample.c,libvtpu.so.0))
 CHECK_DEPS += build/tests/library/losses build/tests/reference/train_mlp
 CHECK_LONG += tests/library/torch-losses.sh
 TIMEOUT_tests/library/torch-losses.sh := 900

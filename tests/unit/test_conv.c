@@ -309,15 +309,17 @@ static void compare_one(const char *isa, const struct vtpu_kernels *k, uint8_t o
 		struct gen g = { .tame = seed % 3 == 0 };
 		struct vtpu_insn insn;
 		uint32_t parts;
+		bool ok;
 
 		gen_conv(&g, seed, start, &insn, opcode);
 		run.dense = true;
-		execute(&vtpu_kernels_scalar, &insn, want, 1, 0);
+		ok = execute(&vtpu_kernels_scalar, &insn, want, 1, 0) == VTPU_ST_OK;
 		run.dense = seed & 1;
 		parts = gen_below(&g, 2) ? 1 : 1 + gen_below(&g, 20);
 		parted += parts > 1;
-		execute(k, &insn, got, parts, gen_below(&g, parts));
+		ok &= execute(k, &insn, got, parts, gen_below(&g, parts)) == VTPU_ST_OK;
 		run.dense = false;
+		bad += !ok;
 		if (memcmp(want, got, GEN_VMEM) && bad++ < 3)
 			same(isa, seed, &insn, parts);
 	}

@@ -51,12 +51,14 @@ static void compare(const char *isa, const struct vtpu_kernels *k)
 		struct vtpu_insn insn;
 		struct gen g = { 0 };
 		uint32_t parts;
+		bool ok;
 
 		gen_insn(&g, seed, start, &insn);
-		execute(&vtpu_kernels_scalar, &insn, want, 1, 0);
+		ok = execute(&vtpu_kernels_scalar, &insn, want, 1, 0) == VTPU_ST_OK;
 		parts = some_parts(&g, k, &insn);
-		execute(k, &insn, got, parts, gen_below(&g, parts));
+		ok &= execute(k, &insn, got, parts, gen_below(&g, parts)) == VTPU_ST_OK;
 		cases[insn.opcode]++;
+		wrong[insn.opcode] += !ok;
 		if (!same(isa, seed, &insn, parts) && wrong[insn.opcode]++ > 3)
 			break;
 	}

@@ -193,8 +193,8 @@ static void hang(const char *fault, const char *words, uint64_t sum)
 }
 
 /*
- * In mid-training a bit of what core 2 stores is wrong: it and the tensor are named, and
- * the file saved before is good. It is a copy for each core, so only the device knows better.
+ * In mid-training a bit of what core @core stores is wrong: it and the tensor are named, and
+ * the file saved before is good, from which training gives the bits @sum of a run without a fault.
  */
 static void wrong_bit(uint32_t core, uint64_t sum)
 {
