@@ -3,6 +3,7 @@
  * conv_pack.c - operands of CONV and CONV_DGRAD where the kernel wants them.
  */
 #include "conv_gather.h"
+#include "transpose.h"
 
 /* ---- Weights --------------------------------------------------------------- */
 
@@ -19,37 +20,6 @@ static void widen(const struct vtpu_gather *p, float *dst, const uint8_t *src, s
 		memcpy(dst, src, n * sizeof(float));
 	else
 		p->k->widen(dst, src, n, type);
-}
-
-/* dst[c * dst_pitch + r] = src[r][c] */
-static void transpose(float *dst, size_t dst_pitch, const float *src, size_t pitch, size_t rows,
-		      size_t cols)
-{
-	size_t r, c;
-
-	for (r = 0; r + 4 <= rows; r += 4) {
-		for (c = 0; c + 4 <= cols; c += 4) {
-			const float *from = src + r * pitch + c;
-			float *to = dst + c * dst_pitch + r;
-			__m128 i = _mm_loadu_ps(from), j = _mm_loadu_ps(from + pitch);
-			__m128 k = _mm_loadu_ps(from + 2 * pitch),
-			       l = _mm_loadu_ps(from + 3 * pitch);
-
-			_MM_TRANSPOSE4_PS(i, j, k, l);
-			_mm_storeu_ps(to, i);
-			_mm_storeu_ps(to + dst_pitch, j);
-			_mm_storeu_ps(to + 2 * dst_pitch, k);
-			_mm_storeu_ps(to + 3 * dst_pitch, l);
-		}
-		for (; c < cols; c++) {
-			for (size_t i = r; i < r + 4; i++)
-				dst[c * dst_pitch + i] = src[i * pitch + c];
-		}
-	}
-	for (; r < rows; r++) {
-		for (c = 0; c < cols; c++)
-			dst[c * dst_pitch + r] = src[r * pitch + c];
-	}
 }
 
 /* Forward: a row of weights is a row of each panel. */
@@ -104,7 +74,7 @@ static void pack_transposed(const struct vtpu_gather *p)
 				}
 				if (cols < nr)
 					memset(dst + c * nr, 0, n * nr * sizeof(float));
-				transpose(dst + c * nr, nr, line, pitch, cols, n);
+				vtpu_transpose(dst + c * nr, nr, line, pitch, cols, n);
 			}
 		}
 	}

@@ -8,6 +8,7 @@
  * kernels', what happens to finished chains is in epilogue.c.
  */
 #include "epilogue.h"
+#include "transpose.h"
 #include "unit.h"
 
 /* Below this many multiply-adds a part is not worth handing over. */
@@ -130,6 +131,11 @@ static void transpose(float *dst, size_t dst_pitch, const uint8_t *src, size_t p
 {
 	size_t size = vtpu_type_bytes(type);
 
+	if (type == VTPU_TYPE_F32) {
+		vtpu_transpose(dst, dst_pitch, (const float *)src, pitch / sizeof(float), rows,
+			       cols);
+		return;
+	}
 	for (size_t r0 = 0; r0 < rows; r0 += 16) {
 		size_t r1 = min_u64(rows, r0 + 16);
 
