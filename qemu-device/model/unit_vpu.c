@@ -6,6 +6,7 @@
  * for r0..r3, each micro-op runs over its whole block, results are narrowed out
  * of them. A block holds many short rows or a piece of a long one.
  */
+#include "insn_table.h"
 #include "unit.h"
 
 #define PART_BLOCKS 64
@@ -101,12 +102,33 @@ static void store(const struct vtpu_op *op, unsigned int i, const float *r, uint
 		op->run->kernels->narrow(out, r, cols, x->out_type[i]);
 }
 
-static void block(const struct vtpu_op *op, struct vtpu_scratch *s, uint64_t row, uint64_t rows,
-		  uint64_t col, uint64_t cols)
+/* Registers and immediates of which something wants the first value: a bit for each */
+static unsigned int wanted(const struct vtpu_insn_ew *x)
+{
+	unsigned int written = 0, found = 0;
+
+	for (unsigned int i = 0; i < x->nops; i++) {
+		unsigned int op = x->op[i].op, args = x->op[i].args, d = 1u << VTPU_EW_DST(args);
+		unsigned int reads = 1u << VTPU_EW_A(args);
+
+		if (!vtpu_insn_unary(op))
+			reads |= 1u << VTPU_EW_B(args);
+		if (op == VTPU_EW_FMA || op == VTPU_EW_SELECT)
+			reads |= d;
+		found |= reads & ~written;
+		written |= d;
+	}
+	return found | (((1u << x->nout) - 1) & ~written);
+}
+
+static void block(const struct vtpu_op *op, struct vtpu_scratch *s, unsigned int want, uint64_t row,
+		  uint64_t rows, uint64_t col, uint64_t cols)
 {
 	const struct vtpu_insn_ew *x = &op->insn->payload.ew;
 
 	for (unsigned int i = 0; i < 4; i++) {
+		if (!(want >> i & 1))
+			continue;
 		if (i < x->nin)
 			load(op, i, vtpu_reg(s, i), row, rows, col, cols);
 		else
@@ -126,14 +148,16 @@ static void block(const struct vtpu_op *op, struct vtpu_scratch *s, uint64_t row
 void vtpu_ew_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
 {
 	const struct vtpu_insn_ew *x = &op->insn->payload.ew;
+	const unsigned int want = wanted(x);
 	struct shape shape;
 	uint64_t end;
 
 	shape_init(&shape, x);
 	end = vtpu_split(shape.blocks, part + 1, parts);
 	for (unsigned int i = 0; i < 2; i++)
-		vtpu_splat(vtpu_reg(s, VTPU_EW_IMM0 + i), vtpu_op_arg(op, i, x->imm[i]),
-			   shape.rows * shape.cols);
+		if (want >> (VTPU_EW_IMM0 + i) & 1)
+			vtpu_splat(vtpu_reg(s, VTPU_EW_IMM0 + i), vtpu_op_arg(op, i, x->imm[i]),
+				   shape.rows * shape.cols);
 
 	for (uint64_t n = vtpu_split(shape.blocks, part, parts); n < end; n++) {
 		uint64_t row = n / shape.row_blocks * shape.block_rows;
@@ -144,6 +168,6 @@ void vtpu_ew_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct
 
 		if (vtpu_op_cancelled(op))
 			return;
-		block(op, s, row, rows, col, cols);
+		block(op, s, want, row, rows, col, cols);
 	}
 }
