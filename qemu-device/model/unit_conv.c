@@ -15,10 +15,11 @@
 uint32_t vtpu_conv_parts(const struct vtpu_op *op, uint32_t threads)
 {
 	uint64_t macs = vtpu_cost_conv_shape(op->insn).macs;
-	uint64_t most = threads > 1 ? macs / threads / 2 : VTPU_CONV_TURN;
+	uint64_t parts = threads > 1 ? min_u64(macs / PART_MACS, 2 * (uint64_t)threads) : 1;
 
-	most = most < PART_MACS ? PART_MACS : min_u64(most, VTPU_CONV_TURN);
-	return (uint32_t)min_u64(macs / most + 1, VTPU_MAX_PARTS);
+	if (macs / VTPU_CONV_TURN >= parts)
+		parts = macs / VTPU_CONV_TURN + 1;
+	return parts ? (uint32_t)min_u64(parts, VTPU_MAX_PARTS) : 1;
 }
 
 /* ---- Runs ------------------------------------------------------------------ */

@@ -295,17 +295,17 @@ static void run_columns(struct vtpu_wgrad *p, uint32_t row, uint32_t end)
 	}
 }
 
-/* Whole filters, if that gives all threads something to do: zeros are found once for all taps of a channel. */
+/* Few parts, of whole filters, if that gives all threads something to do: each part looks for zeros by itself. */
 uint32_t vtpu_wgrad_parts(const struct vtpu_op *op, uint32_t threads)
 {
 	const struct vtpu_insn_mxu *x = &op->insn->payload.mxu;
 	const uint32_t nr = op->run->kernels->nr, parts = vtpu_conv_parts(op, threads);
 	const uint64_t wide = (x->n + (uint64_t)nr - 1) / nr * x->g;
 
-	if (parts <= wide || wide < threads ||
-	    vtpu_cost_conv_shape(op->insn).macs / wide > VTPU_CONV_TURN)
+	if (parts <= threads || wide < threads ||
+	    vtpu_cost_conv_shape(op->insn).macs / threads > VTPU_CONV_TURN)
 		return parts;
-	return (uint32_t)wide;
+	return threads;
 }
 
 void vtpu_wgrad_run(const struct vtpu_op *op, uint32_t part, uint32_t parts, struct vtpu_scratch *s)
