@@ -227,18 +227,45 @@ INLINE void spread_vec(const struct vtpu_pooling *p, size_t at, size_t out, size
 			   v_sel(v_eq(place, v_set((float)(y * ker_w + x))), g, v_zero()), n, type);
 }
 
+/*
+ * A row of windows of 2 x 2, f32, whole vectors of channels from @c to @end. Stores may
+ * change anything for all that the compiler knows, so nothing in here is behind a pointer.
+ */
+INLINE void spread_2x2(const struct vtpu_pooling *p, uint32_t row, size_t c, const size_t end)
+{
+	const size_t channels = p->channels, line = p->in_w * channels, width = p->col_end - p->col;
+	const size_t at = ((size_t)row * p->out_w + p->col) * channels;
+	const float *in = (const float *)p->in + at;
+	const uint8_t *index = p->index + at;
+	float *out = (float *)p->out + 2 * (row * line + p->col * channels);
+
+	for (size_t col = 0; col < width;
+	     col++, in += channels, index += channels, out += 2 * channels) {
+		for (size_t i = c; i < end; i += VW) {
+			const vf g = vm_canon(vm_flush(v_add(v_zero(), v_load(in + i))));
+			const vf place = v_from_int(vi_load_u8(index + i));
+
+			UNROLL(4)
+			for (unsigned int k = 0; k < 4; k++)
+				v_store(out + k / 2 * line + k % 2 * channels + i,
+					v_sel(v_eq(place, v_set((float)k)), g, v_zero()));
+		}
+	}
+}
+
 INLINE void spread_row(const struct vtpu_pooling *p, uint32_t row, const unsigned int type)
 {
+	const bool pairs = p->ker_h == 2 && p->ker_w == 2 && type == VTPU_TYPE_F32;
+	const size_t whole = pairs ? p->from + (p->to - p->from) / VW * VW : p->from;
+
+	if (pairs)
+		spread_2x2(p, row, p->from, whole);
 	for (uint32_t col = p->col; col < p->col_end; col++) {
 		const size_t at = ((size_t)row * p->out_w + col) * p->channels;
 		const size_t out =
 			((size_t)row * p->ker_h * p->in_w + (size_t)col * p->ker_w) * p->channels;
-		size_t c = p->from;
 
-		if (p->ker_h == 2 && p->ker_w == 2)
-			for (; c + VW <= p->to; c += VW)
-				spread_vec(p, at, out, c, VW, 2, 2, type);
-		for (; c < p->to; c += VW)
+		for (size_t c = whole; c < p->to; c += VW)
 			spread_vec(p, at, out, c, p->to - c, p->ker_h, p->ker_w, type);
 	}
 }
