@@ -71,7 +71,7 @@ struct vtpu_layer_options {
 	bool no_bias;
 	struct vtpu_conv2d_attrs conv; /**< of convolutions: stride, padding, dilation, groups */
 	struct vtpu_initial
-		initial; /**< of the weights; kind 0: He, normal. The seed is the model's */
+		initial; /**< of the weights; kind 0: Glorot, uniform. The seed is the model's */
 };
 
 /** Convolution with @p filters results and a kernel of @p size x @p size. Variables "<name>/weights", "<name>/bias". */

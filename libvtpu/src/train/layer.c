@@ -29,7 +29,7 @@ static struct vtpu_tensor *parameter(struct layer_graph *to, const struct layer 
 	if (!strcmp(name, "bias"))
 		initial = (struct vtpu_initial){ 0 };
 	else if (initial.kind == VTPU_INITIAL_ZEROS)
-		initial.kind = VTPU_INITIAL_HE_NORMAL;
+		initial.kind = VTPU_INITIAL_GLOROT_UNIFORM;
 	initial.seed = to->seed;
 	return vtpu_parameter(to->graph, name, VTPU_DTYPE_F32, shape, &initial);
 }
