@@ -1,27 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs the benchmarks one after the other and gathers their rows: a table for people, build/bench.json for programs.
+# Runs the benchmarks one after the other and gathers their rows (tests/bench/row.h): a table for people, build/bench.json for programs.
 # A row that misses its bar is shown as such and is no error; a benchmark that gives no row at all is.
 #	scripts/bench.sh PROGRAM...
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-export VTPU_BENCH_JSON=build/bench.lines
-rm -f build/bench.json $VTPU_BENCH_JSON
-touch $VTPU_BENCH_JSON
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rm -f build/bench.json
 failed=0
 for program in "$@"; do
-	rows=$(wc -l <$VTPU_BENCH_JSON)
 	printf '# %s\n' "$program"
-	"$program"
-	rc=$?
-	if [ "$(wc -l <$VTPU_BENCH_JSON)" = "$rows" ]; then
+	"$program" | tee "$work/said"
+	rc=${PIPESTATUS[0]}
+	if ! grep '^{' "$work/said" >>"$work/rows"; then
 		echo "bench: $program gave no row (exit code $rc)" >&2
 		failed=1
 	fi
 done
-jq -s . $VTPU_BENCH_JSON >build/bench.json || exit 1
-rm -f $VTPU_BENCH_JSON
+jq -s . "$work/rows" >build/bench.json || exit 1
 echo
 jq -r '["row", "ours", "peer", "unit", "ratio", "bar", ""],
 	(.[] | [.id, .ours, .peer, .unit, .ratio, .bar, if .ok then "ok" else "MISSED" end])

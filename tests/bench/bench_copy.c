@@ -17,6 +17,8 @@
 
 #include <vtpu/device.h>
 
+#include "row.h"
+
 #define BYTES	 (64ULL << 20)
 #define MAX_RUNS 1000
 #define BAR	 0.8 /* of memcpy's speed */
@@ -182,10 +184,16 @@ static int row(double run)
 		return 1;
 	}
 	ours = a < b ? a : b;
-	printf("{\"id\": \"copy\", \"what\": \"COPY job of 64 MiB between host memory and HBM, the slower direction, against "
-	       "one thread's memcpy on the host\", \"unit\": \"GB/s\", \"ours\": %.2f, \"peer\": %.2f, \"ratio\": %.3f, "
-	       "\"bar\": %.2f, \"ok\": %s, \"runs\": %d}\n",
-	       ours, p, ours / p, BAR, ours / p >= BAR ? "true" : "false", n);
+	bench_row(&(struct bench_row){
+		.id = "copy",
+		.what = "COPY job of 64 MiB between host memory and HBM, the slower direction, against one "
+			"thread's memcpy on the host",
+		.unit = "GB/s",
+		.ours = ours,
+		.peer = p,
+		.bar = BAR,
+		.runs = n,
+	});
 	return 0;
 }
 

@@ -17,6 +17,8 @@
 
 #include <vtpu/vtpu.h>
 
+#include "row.h"
+
 #define JOBS  10000
 #define BLOCK 250 /* jobs, then as many reads */
 #define BAR   0.8 /* at most this many times the peer's latency */
@@ -134,10 +136,17 @@ int main(int argc, char **argv)
 		show(argv[2], peer);
 		a = percentile(ours, JOBS, 0.5);
 		b = percentile(peer, JOBS, 0.5);
-		printf("{\"id\": \"job-latency\", \"what\": \"a job of one HALT, submission to end, depth 1, against a 4 KiB "
-		       "O_DIRECT read of QEMU's nvme over null-co\", \"unit\": \"us\", \"ours\": %.1f, \"peer\": %.1f, "
-		       "\"ratio\": %.3f, \"bar\": %.2f, \"ok\": %s, \"runs\": %d}\n",
-		       a, b, a / b, BAR, a / b <= BAR ? "true" : "false", JOBS);
+		bench_row(&(struct bench_row){
+			.id = "job-latency",
+			.what = "a job of one HALT, submission to end, depth 1, against a 4 KiB O_DIRECT read "
+				"of QEMU's nvme over null-co",
+			.unit = "us",
+			.ours = a,
+			.peer = b,
+			.bar = BAR,
+			.at_most = true,
+			.runs = JOBS,
+		});
 		close(fd);
 	}
 	free(buffer);

@@ -3,9 +3,8 @@
  * bench_load.c - how long a load takes for each instance.
  *
  * A double-buffered bf16 product of about 60,000 instructions, loaded for one
- * core and for eight. Prints a row each, of medians of CPU time, and appends it to
- * build/bench.json (VTPU_BENCH_JSON names another file). Exits with 1 when a
- * bar is missed.
+ * core and for eight. Prints a row each, of medians of CPU time. Exits
+ * with 1 when a bar is missed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "mm_program.h"
 #include "preset.h"
 #include "program.h"
+#include "row.h"
 
 #define RUNS 9
 
@@ -38,11 +38,8 @@ static bool measure(const char *name, const struct mm *mm, double bar)
 	struct vtpu_hw_geometry geometry;
 	struct vtpu_load_result result;
 	struct vtpu_program *program;
-	const char *path = getenv("VTPU_BENCH_JSON");
 	double run[RUNS], median;
-	char line[320];
-	FILE *f;
-	char err[128];
+	char id[32], err[128];
 	size_t bytes;
 	void *image = mm_image(mm, &bytes);
 
@@ -75,18 +72,17 @@ static bool measure(const char *name, const struct mm *mm, double bar)
 	median = run[RUNS / 2];
 	printf("# load-%s: %.3f us an instance (best %.3f, worst %.3f), bar %.2f: %s\n", name,
 	       median, run[0], run[RUNS - 1], bar, median <= bar ? "ok" : "MISSED");
-	snprintf(line, sizeof(line),
-		 "{\"id\": \"load-%s\", \"what\": \"load of a program: validate, time, hazards, races; CPU time, against the "
-		 "allowance\", \"unit\": \"us/instance\", \"ours\": %.3f, \"peer\": %.2f, \"ratio\": %.3f, \"bar\": 1, "
-		 "\"ok\": %s, \"runs\": %d}",
-		 name, median, bar, median / bar, median <= bar ? "true" : "false", RUNS);
-	printf("%s\n", line);
-	f = fopen(path ? path : "build/bench.json", "a");
-	if (f) {
-		fprintf(f, "%s\n", line);
-		fclose(f);
-	}
-	return median <= bar;
+	snprintf(id, sizeof(id), "load-%s", name);
+	return bench_row(&(struct bench_row){
+		.id = id,
+		.what = "load of a program: validate, time, hazards, races; CPU time, against the allowance",
+		.unit = "us/instance",
+		.ours = median,
+		.peer = bar,
+		.bar = 1,
+		.at_most = true,
+		.runs = RUNS,
+	});
 }
 
 int main(void)

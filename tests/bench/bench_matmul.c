@@ -9,8 +9,6 @@
  * times one thread's; otherwise it is run again.
  *
  *	bench_matmul [size...]		default 1024 2048 4096
- *
- * Prints a row each and appends it to build/bench.json (VTPU_BENCH_JSON names another file).
  */
 #include <cblas.h>
 #include <stdio.h>
@@ -21,6 +19,7 @@
 
 #include "peak.h"
 #include "preset.h"
+#include "row.h"
 #include "unit/hand.h"
 #include "unit/image_builder.h"
 
@@ -256,17 +255,7 @@ static bool gate(int threads, double *share)
 static void emit(const char *id, const char *what, const char *unit, double ours, double peer,
 		 double bar)
 {
-	const char *path = getenv("VTPU_BENCH_JSON");
-	FILE *f = fopen(path ? path : "build/bench.json", "a");
-
-	if (!f)
-		return;
-	fprintf(f,
-		"{\"id\": \"%s\", \"what\": \"%s\", \"unit\": \"%s\", \"ours\": %.2f, \"peer\": %.2f, "
-		"\"ratio\": %.3f, \"bar\": %.2f, \"ok\": %s, \"runs\": %d}\n",
-		id, what, unit, ours, peer, ours / peer, bar, ours / peer >= bar ? "true" : "false",
-		RUNS);
-	fclose(f);
+	bench_row(&(struct bench_row){ id, what, unit, ours, peer, .bar = bar, .runs = RUNS });
 }
 
 static void row(struct bench *b, uint32_t n, uint8_t type, int threads)

@@ -7,8 +7,7 @@
  * bf16 on one v3 core, in several ways to cut and buffer it, and a sweep over
  * sizes. Rows say how far the model is from it; the notes say why.
  *
- * Prints the row as JSON too and appends it to build/bench.json (VTPU_BENCH_JSON
- * names another file). Exits with 1 when the bar is missed.
+ * Exits with 1 when the bar is missed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "mm_program.h"
 #include "preset.h"
 #include "program.h"
+#include "row.h"
 
 #define BAR 0.91
 
@@ -169,25 +169,20 @@ static void print_notes(void)
 
 int main(void)
 {
-	const char *path = getenv("VTPU_BENCH_JSON");
 	uint64_t cycles = print_ways();
-	double ratio = 32768.0 / cycles;
-	char line[256];
-	FILE *f;
 
 	print_sizes();
 	print_notes();
-	snprintf(line, sizeof(line),
-		 "{\"id\": \"model-mm1024\", \"what\": \"modelled 1024^3 bf16, one v3 core, against the ideal\", "
-		 "\"unit\": \"cycles\", \"ours\": %" PRIu64
-		 ", \"peer\": 32768, \"ratio\": %.4f, \"bar\": %.2f, "
-		 "\"ok\": %s, \"runs\": 1}",
-		 cycles, ratio, BAR, ratio >= BAR ? "true" : "false");
-	printf("%s\n", line);
-	f = fopen(path ? path : "build/bench.json", "a");
-	if (f) {
-		fprintf(f, "%s\n", line);
-		fclose(f);
-	}
-	return ratio >= BAR ? 0 : 1;
+	return bench_row(&(struct bench_row){
+		       .id = "model-mm1024",
+		       .what = "modelled 1024^3 bf16, one v3 core, against the ideal",
+		       .unit = "cycles",
+		       .ours = (double)cycles,
+		       .peer = 32768,
+		       .ratio = 32768.0 / (double)cycles,
+		       .bar = BAR,
+		       .runs = 1,
+	       }) ?
+		       0 :
+		       1;
 }

@@ -10,8 +10,10 @@ $(eval $(call program,tests/bench/bench_load,tests/bench/bench_load.c,libmodel.a
 $(eval $(call program,tests/bench/bench_model,tests/bench/bench_model.c,libmodel.a))
 BENCH += build/tests/bench/bench_load build/tests/bench/bench_model
 
-# Convolutions on one thread, as shares of the FMA peak
+# The kernels of a training step, as shares of the FMA peak
 $(eval $(call program,tests/bench/bench_conv,tests/bench/bench_conv.c,libmodel.a))
+bench: build/tests/bench/bench_conv
+BENCH += tests/bench/kernels.sh
 
 # The executor and its kernels against OpenBLAS
 $(eval $(call program,tests/bench/bench_matmul,tests/bench/bench_matmul.c,libmodel.a -lopenblas))

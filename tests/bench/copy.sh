@@ -20,6 +20,4 @@ for ((i = 0; i < rounds; i++)); do
 done
 exec 5>&-
 wait "$vm"
-out=$($bench row "$run" <"$work/times")
-grep -v '^{' <<<"$out"
-grep '^{' <<<"$out" | tee -a "${VTPU_BENCH_JSON:-build/bench.json}"
+$bench row "$run" <"$work/times"

@@ -35,7 +35,7 @@ row()
 		ratio = ours / peer
 		printf "{\"id\": \"%s\", \"what\": \"%s\", \"unit\": \"%s\", \"ours\": %g, \"peer\": %g, \"ratio\": %.4g, \"bar\": %g, \"ok\": %s, \"runs\": %d}\n",
 			id, what, unit, ours, peer, ratio, bar, (compare == ">=" ? ratio >= bar : ratio <= bar) ? "true" : "false", runs
-	}' | tee -a "${VTPU_BENCH_JSON:-build/bench.json}"
+	}'
 }
 
 torch=none
