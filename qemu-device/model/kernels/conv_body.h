@@ -247,22 +247,30 @@ static void window(const struct vtpu_window *p)
 		window_shape(p, p->h, p->w);
 }
 
+/* Vectors of channels at once: eight chains are enough to hide how long each term takes. */
+#define PATCH_NV 2
+#define PATCH_NR (PATCH_NV * VW)
+_Static_assert(GEMM_NR % PATCH_NR == 0, "within a panel");
+
 /* Elements come by row and column, so each of the four chains has its terms in that order. */
-INLINE void patch_vec(const struct vtpu_patch *p, const float *b, vf bias, const bool relu,
-		      float *d, uint8_t *index, size_t d_pitch, size_t index_pitch)
+INLINE void patch_vecs(const struct vtpu_patch *p, const float *b, const float *bias,
+		       const bool relu, float *d, uint8_t *index, size_t d_pitch,
+		       size_t index_pitch)
 {
 	const float *row[4];
-	vf w[9];
 
 	UNROLL(4)
 	for (unsigned int r = 0; r < 4; r++)
 		row[r] = p->a + r * p->a_pitch;
-	UNROLL(9)
-	for (unsigned int k = 0; k < 9; k++)
-		w[k] = v_load(b + k * GEMM_NR);
 	for (size_t i = p->count; i; i--, d += d_pitch, index += index_pitch) {
-		vf acc[4] = { v_zero(), v_zero(), v_zero(), v_zero() }, place;
+		vf acc[PATCH_NV][4];
 
+		UNROLL(PATCH_NV)
+		for (unsigned int v = 0; v < PATCH_NV; v++) {
+			UNROLL(4)
+			for (unsigned int t = 0; t < 4; t++)
+				acc[v][t] = v_zero();
+		}
 		UNROLL(4)
 		for (unsigned int r = 0; r < 4; r++) {
 			UNROLL(4)
@@ -272,49 +280,57 @@ INLINE void patch_vec(const struct vtpu_patch *p, const float *b, vf bias, const
 				UNROLL(4)
 				for (unsigned int t = 0; t < 4; t++) {
 					const unsigned int y = r - t / 2, z = c - t % 2;
+					const float *w = b + (y * 3 + z) * GEMM_NR;
 
-					if (y < 3 && z < 3)
-						acc[t] = v_fma(x, w[y * 3 + z], acc[t]);
+					if (y > 2 || z > 2)
+						continue;
+					UNROLL(PATCH_NV)
+					for (unsigned int v = 0; v < PATCH_NV; v++)
+						acc[v][t] = v_fma(x, v_load(w + v * VW), acc[v][t]);
 				}
 			}
 			row[r] += 2;
 		}
-		/* Zeros of either sign compare as one, and the maximum loses its sign below. */
-		UNROLL(4)
-		for (unsigned int t = 0; t < 4; t++) {
-			acc[t] = v_add(acc[t], bias);
+		UNROLL(PATCH_NV)
+		for (unsigned int v = 0; v < PATCH_NV; v++) {
+			vf most, place = v_float(vi_set(0));
+
+			/* Zeros of either sign compare as one, and the maximum loses its sign below. */
+			UNROLL(4)
+			for (unsigned int t = 0; t < 4; t++) {
+				acc[v][t] = v_add(acc[v][t], v_load(bias + v * VW));
+				if (relu)
+					acc[v][t] = v_max(v_zero(), acc[v][t]);
+			}
+			most = acc[v][0];
+			UNROLL(3)
+			for (unsigned int t = 1; t < 4; t++)
+				WINDOW_TAKE(most, place, acc[v][t], t);
 			if (relu)
-				acc[t] = v_max(v_zero(), acc[t]);
+				place = v_sel(v_lt(v_zero(), most), place, v_float(vi_set(4)));
+			v_store(d + v * VW, vm_canon(v_add(most, v_zero())));
+			vi_store_u8(index + v * VW, v_bits(place));
 		}
-		place = v_float(vi_set(0));
-		UNROLL(3)
-		for (unsigned int t = 1; t < 4; t++)
-			WINDOW_TAKE(acc[0], place, acc[t], t);
-		if (relu)
-			place = v_sel(v_lt(v_zero(), acc[0]), place, v_float(vi_set(4)));
-		v_store(d, vm_canon(v_add(acc[0], v_zero())));
-		vi_store_u8(index, v_bits(place));
 	}
 }
 
 INLINE void patch_relu(const struct vtpu_patch *p, const bool relu)
 {
-	for (size_t j = 0; j < p->n; j += VW) {
+	for (size_t j = 0; j < p->n; j += PATCH_NR) {
 		const float *b = p->b + j / GEMM_NR * p->b_panel + j % GEMM_NR;
-		vf bias = v_load(p->bias + j);
 		struct vtpu_patch one = *p;
 
-		if (j + VW <= p->n) {
-			patch_vec(p, b, bias, relu, p->d + j, p->index + j, p->d_pitch,
-				  p->index_pitch);
+		if (j + PATCH_NR <= p->n) {
+			patch_vecs(p, b, p->bias + j, relu, p->d + j, p->index + j, p->d_pitch,
+				   p->index_pitch);
 			continue;
 		}
 		one.count = 1;
 		for (size_t i = 0; i < p->count; i++, one.a += 2) {
-			float most[VW];
-			uint8_t place[VW];
+			float most[PATCH_NR];
+			uint8_t place[PATCH_NR];
 
-			patch_vec(&one, b, bias, relu, most, place, 0, 0);
+			patch_vecs(&one, b, p->bias + j, relu, most, place, 0, 0);
 			memcpy(p->d + i * p->d_pitch + j, most, (p->n - j) * sizeof(float));
 			memcpy(p->index + i * p->index_pitch + j, place, p->n - j);
 		}
