@@ -10,4 +10,4 @@ CHECK_VM += tests/library/in-vm.sh tests/library/train-in-vm.sh
 $(eval $(call program,tests/library/losses,tests/library/losses.c samples/common/sample.c,libvtpu.so.0))
 CHECK_DEPS += build/tests/library/losses build/tests/reference/train_mlp
 CHECK_LONG += tests/library/torch-losses.sh
-TIMEOUT_tests/library/torch-losses.sh := 900
+TIMEOUT_tests/library/torch-losses.sh := 1800

@@ -1,23 +1,29 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Losses of the same training by PyTorch, in float64 and in float32.
+"""The same training by PyTorch, in float64 and in float32.
 
-From the parameters in FILE (safetensors), the first images of MNIST in their order and a constant rate: Adam, as in
-tests/library/losses.c. Reads that program's losses and prints TAP: each within 1e-4 of float64's, relative, or within
-ten times what float32 is off at most, whichever is larger.
+From the parameters in FILE (safetensors), the images in FOLDER (MNIST's files) in their order, at a constant rate:
+Adam, as in tests/library/losses.c. Reads what that program prints, and prints TAP: each of the first losses within
+1e-4 of float64's, relative, or within ten times what float32 is off at most, whichever is larger; the final accuracy
+within 0.3 points of float64's.
 
-    torch_losses.py IMAGES LABELS FILE BATCH RATE <losses
+    torch_losses.py FOLDER FILE BATCH RATE <losses
 """
+import glob
 import gzip
 import json
+import os
 import struct
 import sys
 
 import torch
 import torch.nn.functional as F
 
+LOSSES = 20
 
-def idx(path):
+
+def idx(folder, name):
+    (path,) = glob.glob(os.path.join(glob.escape(folder), name + "*"))
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
         data = f.read()
     dims = data[3]
@@ -38,47 +44,66 @@ def safetensors(path):
     return tensors
 
 
-def train(start, images, labels, steps, batch, rate, dtype):
-    # Our convolutions hold [height, width, in, out], theirs [out, in, height, width]; rows of features are ours.
-    names = ["conv1", "conv2", "dense1", "dense2"]
-    weights = {}
-    for n in names:
-        w = start[n + "/weights"].to(dtype)
-        weights[n] = w.permute(3, 2, 0, 1).contiguous() if n.startswith("conv") else w.clone()
-        weights[n + "/bias"] = start[n + "/bias"].to(dtype)
-    for w in weights.values():
-        w.requires_grad_()
-    optimiser = torch.optim.Adam(weights.values(), lr=rate)
-    losses = []
-    for s in range(steps):
-        x = (images[s * batch : (s + 1) * batch].to(dtype) - 33.3184) / 78.5675
-        x = F.max_pool2d(F.relu(F.conv2d(x[:, None], weights["conv1"], weights["conv1/bias"])), 2)
-        x = F.max_pool2d(F.relu(F.conv2d(x, weights["conv2"], weights["conv2/bias"])), 2)
+class Network:
+    """Parameters of ours: convolutions are [height, width, in, out], PyTorch's [out, in, height, width]; rows of features are ours."""
+
+    def __init__(self, start, dtype):
+        self.dtype = dtype
+        self.weights = {}
+        for n in ("conv1", "conv2", "dense1", "dense2"):
+            w = start[n + "/weights"].to(dtype)
+            self.weights[n] = w.permute(3, 2, 0, 1).contiguous() if n.startswith("conv") else w.clone()
+            self.weights[n + "/bias"] = start[n + "/bias"].to(dtype)
+        for w in self.weights.values():
+            w.requires_grad_()
+
+    def logits(self, images):
+        w = self.weights
+        x = (images.to(self.dtype) - 33.3184) / 78.5675
+        x = F.max_pool2d(F.relu(F.conv2d(x[:, None], w["conv1"], w["conv1/bias"])), 2)
+        x = F.max_pool2d(F.relu(F.conv2d(x, w["conv2"], w["conv2/bias"])), 2)
         x = x.permute(0, 2, 3, 1).flatten(1)
-        x = F.relu(x @ weights["dense1"] + weights["dense1/bias"])
-        x = x @ weights["dense2"] + weights["dense2/bias"]
-        loss = F.cross_entropy(x, labels[s * batch : (s + 1) * batch].long())
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-        losses.append(loss.item())
-    return losses
+        x = F.relu(x @ w["dense1"] + w["dense1/bias"])
+        return x @ w["dense2"] + w["dense2/bias"]
+
+    def train(self, images, labels, steps, batch, rate):
+        optimiser = torch.optim.Adam(self.weights.values(), lr=rate)
+        epoch = (len(images) + batch - 1) // batch
+        losses = []
+        for s in range(steps):
+            part = slice(s % epoch * batch, (s % epoch + 1) * batch)
+            loss = F.cross_entropy(self.logits(images[part]), labels[part].long())
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            losses.append(loss.item())
+        return losses
+
+    def right(self, images, labels):
+        with torch.no_grad():
+            return sum((self.logits(x).argmax(1) == y).sum().item() for x, y in zip(images.split(1000), labels.split(1000)))
 
 
 def main():
-    images, labels, start = idx(sys.argv[1]), idx(sys.argv[2]), safetensors(sys.argv[3])
-    batch, rate = int(sys.argv[4]), float(sys.argv[5])
-    ours = [float(line) for line in sys.stdin]
-    exact = train(start, images, labels, len(ours), batch, rate, torch.float64)
-    single = train(start, images, labels, len(ours), batch, rate, torch.float32)
+    folder, start, batch, rate = sys.argv[1], safetensors(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+    images, labels = idx(folder, "train-images"), idx(folder, "train-labels")
+    test, answers = idx(folder, "t10k-images"), idx(folder, "t10k-labels")
+    *ours, right = (float(line) for line in sys.stdin)
+    network = Network(start, torch.float64)
+    exact = network.train(images, labels, len(ours), batch, rate)
+    single = Network(start, torch.float32).train(images, labels, LOSSES, batch, rate)
     off = max(abs(s - e) / e for s, e in zip(single, exact))
     bound = max(1e-4, 10 * off)
     print("TAP version 13")
-    print(f"1..{len(ours)}")
+    print(f"1..{LOSSES + 1}")
     print(f"# PyTorch {torch.__version__}: its float32 is off by {off:.2g} at most, so the bound is {bound:.2g}")
-    for i, (o, e) in enumerate(zip(ours, exact)):
+    for i, (o, e) in enumerate(zip(ours[:LOSSES], exact)):
         error = abs(o - e) / e
         print(f"{'ok' if error <= bound else 'not ok'} {i + 1} - step {i + 1}: {o:.7f}, float64 {e:.7f}, off by {error:.2g}")
+    theirs = network.right(test, answers)
+    close = abs(right - theirs) * 100 <= 0.3 * len(test)
+    print(f"{'ok' if close else 'not ok'} {LOSSES + 1} - after {len(ours)} steps {right:.0f} of {len(test)} test images "
+          f"are right, {theirs} with float64: within 0.3 points")
 
 
 main()
