@@ -279,8 +279,8 @@ struct vtpu_batch {
  * @param batch  gets it; count is 0 behind the last
  *
  * Fails when the source fails or does not answer in time: IO (it said why), TIMEOUT,
- * INVALID_ARGUMENT (a label out of range), each naming sample and epoch; CANCELLED (a copy
- * failed). After that the loader wants a new vtpu_loader_begin(). BUSY: all batches are out,
+ * INVALID_ARGUMENT (a label out of range), each naming sample and epoch; as copies fail
+ * (vtpu_event_wait()). After that the loader wants a new vtpu_loader_begin(). BUSY: all batches are out,
  * release one.
  */
 VTPU_API enum vtpu_status vtpu_loader_next(struct vtpu_loader *loader, struct vtpu_batch *batch);

@@ -15,6 +15,7 @@
 
 #include "core/random.h"
 #include "data/loader.h"
+#include "device/device.h"
 
 #define NONE UINT64_MAX
 
@@ -187,7 +188,7 @@ static void fill(struct feed_thread *t, const struct rows *rows)
 	pthread_mutex_unlock(&feed->lock);
 	/* The former copy may still read the staging memory. */
 	if (slot->ready)
-		status = vtpu_event_wait(slot->ready, VTPU_FOREVER);
+		status = vtpu_stream_cause(l->stream, vtpu_event_wait(slot->ready, VTPU_FOREVER));
 	while (!status && row < rows->first + rows->count) {
 		status = fill_row(t, slot, row);
 		if (!status) {

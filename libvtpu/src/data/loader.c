@@ -352,7 +352,7 @@ enum vtpu_status loader_enter(struct vtpu_loader *loader, struct loader_slot *sl
 		status = vtpu_copy_rows(loader->stream, rows, count, &ready);
 	if (status) {
 		loader->broken = true;
-		return status;
+		return vtpu_stream_cause(loader->stream, status);
 	}
 	forget_events(slot);
 	slot->ready = ready;

@@ -190,6 +190,9 @@ enum vtpu_status vtpu_stream_submit(struct vtpu_stream *stream, uint32_t kind, s
 /** vtpu_stream_result() - how the job at @point, which has ended, did */
 enum vtpu_status vtpu_stream_result(struct vtpu_stream *stream, uint64_t point);
 
+/** vtpu_stream_cause() - of CANCELLED, how the job failed that is behind it; else @status */
+enum vtpu_status vtpu_stream_cause(struct vtpu_stream *stream, enum vtpu_status status);
+
 /** vtpu_stream_wait_point() - the timeline alone; 0 or a negative errno */
 int vtpu_stream_wait_point(struct vtpu_stream *stream, uint64_t point, int64_t deadline);
 

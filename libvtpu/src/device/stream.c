@@ -235,6 +235,17 @@ enum vtpu_status vtpu_stream_result(struct vtpu_stream *stream, uint64_t point)
 	return status;
 }
 
+enum vtpu_status vtpu_stream_cause(struct vtpu_stream *stream, enum vtpu_status status)
+{
+	if (status != VTPU_ERROR_CANCELLED || !stream)
+		return status;
+	pthread_mutex_lock(&stream->lock);
+	if (stream->failed)
+		status = stream->failure;
+	pthread_mutex_unlock(&stream->lock);
+	return status;
+}
+
 /* ---- Jobs ---------------------------------------------------------------------------------- */
 
 static int submit(struct vtpu_stream *stream, uint32_t kind, struct vtpu_job *job, uint64_t point)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/device.h"
 #include "train/train.h"
 
 /** struct fit - one that goes on */
@@ -485,7 +486,8 @@ enum vtpu_status vtpu_model_fit(struct vtpu_model *model, struct vtpu_data *data
 		f.progress.epochs = f.options.epochs;
 		f.progress.steps = f.steps;
 		progress_open(&f.writer, f.options.progress);
-		status = train(&f);
+		/* It is chance whether the job that failed is waited for before a later one. */
+		status = vtpu_stream_cause(model->stream, train(&f));
 		if (status)
 			snprintf(sentence, sizeof(sentence), "%s", vtpu_last_error());
 		run_close(&f.run);
