@@ -306,6 +306,7 @@ enum vtpu_hw_status {
 	VTPU_ST_QUEUE_HALTED = 0x54,   /* an earlier job of the queue failed */
 	VTPU_ST_RING_OVERRUN = 0x55,   /* tail word further ahead than the ring is deep */
 	VTPU_ST_ECC = 0x56,	       /* uncorrectable memory error */
+	VTPU_ST_LINK = 0x57,	       /* a link between cores is down */
 	VTPU_ST_INTERNAL = 0x5f,       /* a fault of the model itself */
 };
 

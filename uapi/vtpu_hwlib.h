@@ -65,6 +65,7 @@
 	X(QUEUE_HALTED, ECANCELED, "an earlier job of the queue failed") \
 	X(RING_OVERRUN, EIO, "ring overrun") \
 	X(ECC, EIO, "uncorrectable memory error") \
+	X(LINK, EIO, "a link between cores is down") \
 	X(INTERNAL, EIO, "device model fault")
 
 /** vtpu_status_errno() - negative errno of a status; unknown codes are -EIO */

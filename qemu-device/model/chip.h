@@ -200,7 +200,7 @@ struct vtpu_copy_job {
 	uint64_t root;
 	struct vtpu_copy_desc desc[VTPU_MAX_COPY_DESCS];
 	uint32_t ndesc;
-	bool fail_dma; /* injected: the next access to system memory fails */
+	enum vtpu_fault fault; /* injected into it */
 	/* Where it stands: descriptor, row, byte of the row. */
 	uint32_t at;
 	uint64_t row, row_done;
@@ -235,9 +235,9 @@ struct vtpu_queue {
 	uint64_t ticket; /* while it waits for cores */
 	uint64_t waiting_since;
 	struct vtpu_queue *next_waiting;
-	bool parked;	      /* it hangs by injection, nobody works on it */
-	enum vtpu_fault hang; /* injected into it: HANG to DEAD, or NONE */
-	uint64_t cores;	      /* its slice */
+	bool parked;	       /* it hangs by injection, nobody works on it */
+	enum vtpu_fault fault; /* injected into it */
+	uint64_t cores;	       /* its slice */
 	unsigned int first_core;
 	uint64_t epoch; /* of its context when it translated */
 	uint64_t started_ns;
@@ -384,6 +384,7 @@ struct vtpu_chip {
 		enum vtpu_reset reset_kind;
 	} reg;			      /* lock */
 	struct vtpu_injection inject; /* lock */
+	uint64_t inject_lots;	      /* lock */
 	struct vtpu_chip_stats stats; /* pub */
 
 	/* pub: the pointers; what they lead to says for itself */

@@ -108,11 +108,8 @@ static bool batch_add(struct vtpu_copy *copy, struct vtpu_copy_job *job, uint64_
 		.done = request_done,
 		.opaque = req,
 	};
-	if (job->fail_dma) {
-		/* Injected; req->dma.ok is false. */
-		job->fail_dma = false;
+	if (job->fault == VTPU_FAULT_DMA_ERROR) /* req->dma.ok is false. */
 		return batch_end(copy, job);
-	}
 	atomic_fetch_add(&copy->outstanding, 1);
 	copy->chip->ops.dma(copy->chip->host, &req->dma);
 	return true;
@@ -236,6 +233,11 @@ static uint64_t copy_piece(struct vtpu_copy *copy, struct vtpu_copy_job *job,
 	if (!translate(copy, job, &copy->src, src_va, want, false, &src) ||
 	    !translate(copy, job, &copy->dst, dst_va, want, true, &dst))
 		return 0;
+	if (job->fault == VTPU_FAULT_ECC && !src.system) {
+		job->status = VTPU_ST_ECC;
+		job->fault_addr = src_va;
+		return 0;
+	}
 	n = least(want, least(src.bytes, dst.bytes));
 	*system = src.system || dst.system;
 	if (src.system && dst.system)

@@ -297,9 +297,10 @@ static bool ready(struct vtpu_work *work)
 	int phase = atomic_load(&x->phase);
 	uint32_t head;
 
-	if (x->run->hang && atomic_load(&x->run->cancel))
+	if (vtpu_fault_hangs(x->run->fault) && atomic_load(&x->run->cancel))
 		return true;
-	if (phase == VTPU_EXEC_BUSY || (x->run->hang && x->run->fault_core == VTPU_NO_CORE))
+	if (phase == VTPU_EXEC_BUSY ||
+	    (vtpu_fault_hangs(x->run->fault) && x->run->fault_core == VTPU_NO_CORE))
 		return false;
 	if (phase == VTPU_EXEC_NEW)
 		return true;
@@ -330,9 +331,10 @@ static void finish(struct vtpu_work *work)
 	struct vtpu_run *run = x->run;
 	bool whole = atomic_load(&run->retired) == run->program->instances;
 
-	if ((run->hang && run->fault_core == VTPU_NO_CORE) || (atomic_load(&run->cancel) && !whole))
+	if ((vtpu_fault_hangs(run->fault) && run->fault_core == VTPU_NO_CORE) ||
+	    (atomic_load(&run->cancel) && !whole))
 		tell_place(x);
-	else if (run->status == VTPU_ST_OK && run->wrong_bit)
+	else if (run->status == VTPU_ST_OK && run->fault == VTPU_FAULT_WRONG_BIT)
 		vtpu_dma_wrong_bit(run);
 	run->exec = NULL;
 	pthread_mutex_destroy(&x->fault_lock);
@@ -355,7 +357,7 @@ bool vtpu_run_start(struct vtpu_pool *pool, struct vtpu_run *run)
 	x->work.turn = turn;
 	x->work.ready = ready;
 	x->work.finish = finish;
-	x->work.poll = run->hang;
+	x->work.poll = vtpu_fault_hangs(run->fault);
 	x->pool = pool;
 	x->run = run;
 	x->nopen = nopen;

@@ -73,7 +73,7 @@ static inline bool vtpu_exec_stands(const struct vtpu_exec *x, uint32_t node)
 {
 	const struct vtpu_run *run = x->run;
 
-	return run->hang && node < run->program->instances &&
+	return vtpu_fault_hangs(run->fault) && node < run->program->instances &&
 	       run->program->instance[node].core == run->fault_core;
 }
 

@@ -101,7 +101,8 @@ static void fail(struct vtpu_queue *q, struct vtpu_job *job, enum vtpu_hw_status
 /* Has the running job an injected hang that what asks for @why does not end? */
 static bool deaf(const struct vtpu_queue *q, enum vtpu_hw_status why)
 {
-	return q->hang >= (why == VTPU_ST_RESET ? VTPU_FAULT_STUCK : VTPU_FAULT_IGNORE_ABORT);
+	return q->fault == VTPU_FAULT_STUCK || q->fault == VTPU_FAULT_DEAD ||
+	       (q->fault == VTPU_FAULT_IGNORE_ABORT && why != VTPU_ST_RESET);
 }
 
 /* End the head job early: at once, or as soon as those who work on it notice. */
@@ -140,6 +141,16 @@ static enum vtpu_hw_status reason(const struct vtpu_queue *q, enum vtpu_hw_statu
 	return q->cancelled != VTPU_ST_OK ? q->cancelled : VTPU_ST_INTERNAL;
 }
 
+/* Where base and offset of an instruction's address lead in the job's context */
+static uint64_t virtual_address(const struct vtpu_job *job, uint64_t addr)
+{
+	uint64_t va;
+
+	memcpy(&va, job->args + sizeof(struct vtpu_job_args) + VTPU_ADDR_BASE(addr) * sizeof(va),
+	       sizeof(va));
+	return va + VTPU_ADDR_OFFSET(addr);
+}
+
 /* Look whether the running head job has ended. */
 void vtpu_job_collect(struct vtpu_queue *q, struct vtpu_job *job)
 {
@@ -161,13 +172,14 @@ void vtpu_job_collect(struct vtpu_queue *q, struct vtpu_job *job)
 	if (!atomic_load(&q->ended))
 		return;
 	if (q->run.status == VTPU_ST_OK)
-		job->cycles = q->run.program->cycles;
+		job->cycles = q->run.program->cycles * (q->fault == VTPU_FAULT_SLOW ? 2 : 1);
 	if (q->run.status == VTPU_ST_BAD_PTE)
 		vtpu_trace(q->chip, VTPU_TRACE_BAD_PTE, q->id, job->seq, q->run.fault_addr,
 			   q->bind_pte);
 	job->op_id = q->run.op_id;
 	job->where = q->run.where;
-	job->fault_addr = q->run.fault_addr;
+	job->fault_addr = q->run.status == VTPU_ST_ECC ? virtual_address(job, q->run.fault_addr) :
+							 q->run.fault_addr;
 	vtpu_job_end(q, job, reason(q, q->run.status));
 }
 
@@ -266,13 +278,9 @@ static void prepare(void *arg)
 static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 {
 	struct vtpu_chip *chip = q->chip;
-	enum vtpu_fault fault;
 
 	job->state = VTPU_JOB_RUNNING;
 	q->cancelled = VTPU_ST_OK;
-	q->hang = VTPU_FAULT_NONE;
-	q->run.wrong_bit = false;
-	q->copy.fail_dma = false;
 	q->started_ns = vtpu_now(chip);
 	q->seen_ns = q->started_ns;
 	q->seen_progress = vtpu_job_progress(q);
@@ -282,21 +290,15 @@ static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 	vtpu_stats_start(q);
 	vtpu_chip_arm(chip, q->started_ns + chip->watchdog_ns / 4);
 
-	fault = vtpu_inject_take(chip, q->id, job->seq, &q->run.fault_core);
-	switch (fault) {
-	case VTPU_FAULT_NONE:
-	case VTPU_FAULT_LOST_COMMAND:
-		break;
+	q->fault = vtpu_inject_take(chip, q->id, job->seq, &q->run.fault_core);
+	q->run.fault = q->fault;
+	q->copy.fault = q->fault;
+	switch (q->fault) {
 	case VTPU_FAULT_DEAD:
 		chip->dead = true;
-		/* fall through */
-	case VTPU_FAULT_HANG:
-	case VTPU_FAULT_IGNORE_ABORT:
-	case VTPU_FAULT_STUCK:
-		q->hang = fault;
 		break;
-	case VTPU_FAULT_WRONG_BIT:
-		q->run.wrong_bit = true;
+	case VTPU_FAULT_ECC_CORRECTED:
+		vtpu_chip_event(chip, VTPU_EVENT_ECC);
 		break;
 	case VTPU_FAULT_FATAL:
 		chip->broken = true;
@@ -310,7 +312,8 @@ static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 			vtpu_job_end(q, job, VTPU_ST_DMA_ERROR);
 			return false;
 		}
-		q->copy.fail_dma = true;
+		break;
+	default:
 		break;
 	}
 	return true;
@@ -375,7 +378,6 @@ void vtpu_job_start(struct vtpu_queue *q, struct vtpu_job *job, unsigned int fir
 	q->run.kernels = chip->kernels;
 	q->run.reference = chip->reference;
 	q->run.dense = chip->dense;
-	q->run.hang = q->hang != VTPU_FAULT_NONE;
 	q->run.done = run_done;
 	q->run.opaque = q;
 	q->run.status = VTPU_ST_OK;
@@ -390,7 +392,7 @@ void vtpu_job_start(struct vtpu_queue *q, struct vtpu_job *job, unsigned int fir
 			bind_failed(q, VTPU_ST_NO_MEMORY);
 	} else if (q->bind_status != VTPU_ST_OK) {
 		bind_failed(q, q->bind_status);
-	} else if (only_control(q->run.program) && !q->hang) {
+	} else if (only_control(q->run.program) && !vtpu_fault_hangs(q->fault)) {
 		end_at_once(q);
 	} else {
 		hand_to_executor(q);
@@ -434,7 +436,7 @@ static void begin_copy(struct vtpu_queue *q, struct vtpu_job *job)
 	q->epoch = q->chip->context[q->context].epoch;
 	if (!start_running(q, job))
 		return;
-	if (q->hang != VTPU_FAULT_NONE) {
+	if (vtpu_fault_hangs(q->fault)) {
 		q->parked = true;
 		return;
 	}
@@ -489,7 +491,7 @@ void vtpu_job_begin(struct vtpu_queue *q, struct vtpu_job *job)
 	} else if (job->sqe.flags & VTPU_SQE_NOP) {
 		if (!start_running(q, job))
 			return;
-		if (q->hang != VTPU_FAULT_NONE)
+		if (vtpu_fault_hangs(q->fault))
 			q->parked = true;
 		else
 			vtpu_job_end(q, job, VTPU_ST_OK);

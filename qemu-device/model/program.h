@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fault.h"
 #include "vtpu_hw.h"
 
 struct vtpu_pool;
@@ -124,11 +125,9 @@ struct vtpu_run {
 	uint32_t scalar[VTPU_MAX_SCALARS];
 	struct vtpu_core_mem core[VTPU_MAX_CORES]; /* by core of the gang */
 	bool reference;
-	bool dense; /* skip no products with zero */
-	/* Injected: */
-	bool hang;	     /* retire nothing until cancelled, */
-	bool wrong_bit;	     /* a bit of the largest store to HBM is wrong, */
-	uint32_t fault_core; /* of this core of the gang; hangs: VTPU_NO_CORE is of all */
+	bool dense;	       /* skip no products with zero */
+	enum vtpu_fault fault; /* injected: struct vtpu_injection says what it does, */
+	uint32_t fault_core;   /* of this core of the gang, or VTPU_NO_CORE */
 	/** @done: called once, on a worker, after the last access to any of this memory */
 	void (*done)(struct vtpu_run *run);
 	void *opaque;

@@ -5,11 +5,14 @@
  */
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "insn_table.h"
 #include "unit.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
+/* Of host time: what an instruction of a throttled core takes longer */
+#define SLOW_US 200
 
 bool vtpu_scratch_init(struct vtpu_scratch *s)
 {
@@ -77,6 +80,33 @@ uint32_t vtpu_op_parts(const struct vtpu_op *op, uint32_t threads)
 	return row->parts ? row->parts(op, threads) : 1;
 }
 
+/* By injection: an instruction of a core that is ill. False: it ends so. */
+static bool well(const struct vtpu_op *op, uint32_t part, struct vtpu_scratch *s)
+{
+	const struct vtpu_run *run = op->run;
+
+	if (run->fault_core != VTPU_NO_CORE && run->fault_core != op->core)
+		return true;
+	switch (run->fault) {
+	case VTPU_FAULT_SLOW:
+		if (!part && !vtpu_op_cancelled(op))
+			usleep(SLOW_US);
+		return true;
+	case VTPU_FAULT_ECC:
+		if (!vtpu_dma_loads(op, &s->fault_addr))
+			return true;
+		s->status = VTPU_ST_ECC;
+		return false;
+	case VTPU_FAULT_LINK_DOWN:
+		if (op->insn->opcode != VTPU_OP_SEND)
+			return true;
+		vtpu_op_fault(s, VTPU_ST_LINK, 0);
+		return false;
+	default:
+		return true;
+	}
+}
+
 enum vtpu_hw_status vtpu_op_run(const struct vtpu_op *op, uint32_t part, uint32_t parts,
 				struct vtpu_scratch *s)
 {
@@ -88,6 +118,8 @@ enum vtpu_hw_status vtpu_op_run(const struct vtpu_op *op, uint32_t part, uint32_
 	if (suppressed(op))
 		return VTPU_ST_OK;
 	s->status = VTPU_ST_OK;
+	if (op->run->fault != VTPU_FAULT_NONE && !well(op, part, s))
+		return s->status;
 	fp = vtpu_fp_enter();
 	row->run(op, part, parts, s);
 	vtpu_fp_leave(fp);

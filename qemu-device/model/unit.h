@@ -123,6 +123,9 @@ static inline bool vtpu_op_cancelled(const struct vtpu_op *op)
 	return atomic_load_explicit(&op->run->cancel, memory_order_relaxed);
 }
 
+/** vtpu_dma_loads() - does the instruction read HBM? And where, as base and offset (VTPU_ADDR_*) */
+bool vtpu_dma_loads(const struct vtpu_op *op, uint64_t *addr);
+
 /** vtpu_dma_wrong_bit() - by injection: a bit of the largest piece that core @run->fault_core stored to HBM, the last of them, flips */
 void vtpu_dma_wrong_bit(struct vtpu_run *run);
 

@@ -395,6 +395,18 @@ static uint64_t stored(const struct vtpu_insn *insn)
 	return bytes;
 }
 
+bool vtpu_dma_loads(const struct vtpu_op *op, uint64_t *addr)
+{
+	const uint64_t src = op->insn->payload.dma.src;
+	const uint32_t base = VTPU_ADDR_BASE(src);
+
+	if (op->insn->opcode != VTPU_OP_COPY || VTPU_ADDR_SPACE(src) != VTPU_SPACE_HBM ||
+	    base == VTPU_BASE_CONST)
+		return false;
+	*addr = src + op->core * op->run->program->base[base].core_stride;
+	return true;
+}
+
 void vtpu_dma_wrong_bit(struct vtpu_run *run)
 {
 	const struct vtpu_program *p = run->program;

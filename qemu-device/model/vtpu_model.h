@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fault.h"
 #include "vtpu_hw.h"
 
 struct vtpu_chip;
@@ -275,57 +276,6 @@ void vtpu_chip_reset_begin(struct vtpu_chip *chip, enum vtpu_reset kind);
  * what it has queued, and what still comes, with ok false.
  */
 void vtpu_chip_reset_finish(struct vtpu_chip *chip);
-
-/** enum vtpu_fault - faults that can be injected */
-enum vtpu_fault {
-	VTPU_FAULT_NONE = 0,
-	VTPU_FAULT_HANG,      /* the job makes no progress until it is ended */
-	VTPU_FAULT_LOST_IRQ,  /* its completion is written, no vector is raised */
-	VTPU_FAULT_DMA_ERROR, /* its next access to system memory fails; compute jobs: ends so */
-	/* Hangs that less and less helps against: each takes one more rung of the driver's ladder */
-	VTPU_FAULT_IGNORE_ABORT, /* not the watchdog, not ABORT_JOB */
-	VTPU_FAULT_STUCK,	 /* nor RESET_QUEUE and QUEUE_DESTROY */
-	VTPU_FAULT_DEAD, /* nor VTPU_CONTROL: the chip is READY only after vtpu_chip_reset_*() */
-	/* Of the chip as a whole */
-	VTPU_FAULT_FATAL,	 /* the job's start is a fatal error, INTERNAL */
-	VTPU_FAULT_LOST_COMMAND, /* an admin command, counted by @job, never completes */
-	VTPU_FAULT_WRONG_BIT,	 /* of a compute job that ends well: see @core */
-};
-
-/* As they are named to people */
-#define VTPU_FAULT_NAMES \
-	"none, hang, lost-irq, dma-error, ignore-abort, stuck, dead, fatal, lost-command, wrong-bit"
-#define VTPU_FAULT_SYNTAX "FAULT[:queue=N][:job=N][:core=N] with FAULT one of " VTPU_FAULT_NAMES
-
-#define VTPU_NO_CORE UINT32_MAX
-
-/** struct vtpu_injection - a fault and whose it is to be */
-struct vtpu_injection {
-	enum vtpu_fault fault;
-	/** @queue: I/O queue; 0: any */
-	uint32_t queue;
-	/**
-	 * @job: counts started jobs of that queue (or of all), or admin commands, from the moment
-	 * of vtpu_chip_inject() on: 1 is the next
-	 */
-	uint32_t job;
-	/**
-	 * @core: of the job's gang. Hangs: it alone stands still, and the others as far as they wait
-	 * for it; VTPU_NO_CORE: the job does not even start. WRONG_BIT: the lowest bit of the first
-	 * element of its largest store to HBM (the last of them) is wrong
-	 */
-	uint32_t core;
-};
-
-/**
- * vtpu_injection_parse() - read "FAULT[:queue=N][:job=N][:core=N]"
- * @text: fault by name, queue 0, job 1 and no core (for wrong-bit core 0) unless said; a comma separates as well
- * @err: sentence on refusal
- * @err_bytes: room
- *
- * Return: false with @err set when it cannot be read; ranges are vtpu_chip_inject()'s to check.
- */
-bool vtpu_injection_parse(const char *text, struct vtpu_injection *in, char *err, size_t err_bytes);
 
 /**
  * vtpu_chip_inject() - bring a fault about

@@ -235,7 +235,7 @@ static void op_submit(struct driver *d, struct script *s)
 static void op_inject(struct driver *d, struct script *s)
 {
 	const struct vtpu_injection in = {
-		.fault = take(s, 1) % (VTPU_FAULT_WRONG_BIT + 2),
+		.fault = take(s, 1) % (VTPU_FAULTS + 1),
 		.queue = take(s, 1) % (QUEUES + 1),
 		.job = take(s, 1) % 4,
 		.core = take(s, 1) % 5 - 1u,

@@ -58,7 +58,9 @@ static uint32_t no_args(void *args)
 
 static void arm(struct fixture *f, enum vtpu_fault fault, uint32_t queue)
 {
-	const struct vtpu_injection in = { fault, queue, 1, VTPU_NO_CORE };
+	const struct vtpu_injection in = {
+		.fault = fault, .queue = queue, .job = 1, .core = VTPU_NO_CORE
+	};
 	char err[128];
 
 	if (!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)))

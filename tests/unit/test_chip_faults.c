@@ -82,7 +82,9 @@ static void bystander(struct fixture *f, const char *after)
 
 static void inject(struct fixture *f, enum vtpu_fault fault, uint32_t queue, uint32_t job)
 {
-	const struct vtpu_injection in = { fault, queue, job, VTPU_NO_CORE };
+	const struct vtpu_injection in = {
+		.fault = fault, .queue = queue, .job = job, .core = VTPU_NO_CORE
+	};
 	char err[128];
 
 	if (!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)))
@@ -137,59 +139,7 @@ static void abort_job(struct fixture *f, struct chip_ring *ring, uint32_t seq)
 	chip_write64(&f->h, VTPU_REG_ABORT_JOB, (uint64_t)ring->id << 32 | seq);
 }
 
-/* ---- Injection ---------------------------------------------------------------------------- */
-
-static bool refused(struct fixture *f, enum vtpu_fault fault, uint32_t queue, uint32_t job,
-		    const char *says)
-{
-	const struct vtpu_injection in = { fault, queue, job, VTPU_NO_CORE };
-	char err[160] = "";
-
-	return !vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)) && strstr(err, says);
-}
-
-static bool unreadable(const char *text, const char *says)
-{
-	struct vtpu_injection in;
-	char err[320] = "";
-
-	return !vtpu_injection_parse(text, &in, err, sizeof(err)) && strstr(err, says);
-}
-
-static void test_inject_args(struct fixture *f)
-{
-	struct vtpu_injection in;
-	char err[320];
-
-	tap_ok(refused(f, 99, 0, 1, "99"), "an unknown fault is refused by number");
-	tap_ok(refused(f, VTPU_FAULT_HANG, 129, 1, "129"),
-	       "a queue that cannot be is refused by number");
-	tap_ok(refused(f, VTPU_FAULT_HANG, 0, 0, "job 0"), "job 0 is refused");
-	tap_ok(vtpu_injection_parse("lost-irq", &in, err, sizeof(err)) &&
-		       in.fault == VTPU_FAULT_LOST_IRQ && !in.queue && in.job == 1,
-	       "faults have names");
-	tap_ok(vtpu_injection_parse("stuck:job=7,queue=3", &in, err, sizeof(err)) &&
-		       in.fault == VTPU_FAULT_STUCK && in.queue == 3 && in.job == 7,
-	       "and are read with queue and job");
-	tap_ok(vtpu_injection_parse("hang:core=2", &in, err, sizeof(err)) && in.core == 2 &&
-		       vtpu_injection_parse("hang", &in, err, sizeof(err)) &&
-		       in.core == VTPU_NO_CORE &&
-		       vtpu_injection_parse("wrong-bit", &in, err, sizeof(err)) && !in.core,
-	       "and with a core");
-	in = (struct vtpu_injection){ .fault = VTPU_FAULT_LOST_IRQ, .job = 1, .core = 1 };
-	tap_ok(!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)) &&
-		       strstr(err, "lost-irq is a fault of the whole job"),
-	       "a core for a fault of the whole job is refused");
-	in = (struct vtpu_injection){ .fault = VTPU_FAULT_HANG, .job = 1, .core = 1000 };
-	tap_ok(!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)) && strstr(err, "core 1000"),
-	       "a core that is none is refused");
-	tap_ok(unreadable("lost", "no such fault") && unreadable("", "no such fault") &&
-		       unreadable("hang:", "''") && unreadable("hang:cores=1", "'cores=1'") &&
-		       unreadable("hang:job=", "'job='") && unreadable("hang:job=-1", "'job=-1'") &&
-		       unreadable("hang:job=4294967296", "4294967296") &&
-		       unreadable("hang:job=1x:queue=1", "'job=1x'"),
-	       "what cannot be read is named");
-}
+/* ---- Hangs --------------------------------------------------------------------------------- */
 
 static void test_watchdog(struct fixture *f)
 {
@@ -527,7 +477,6 @@ static void all(enum chip_dma dma)
 
 	printf("# DMA %s\n", dma == CHIP_DMA_INLINE ? "inline" : "queued");
 	setup(&f, dma);
-	test_inject_args(&f);
 	test_watchdog(&f);
 	test_dma_error(&f);
 	test_abort(&f);

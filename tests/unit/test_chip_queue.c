@@ -100,7 +100,9 @@ static bool is_running(void *arg)
 
 static void arm(struct fixture *f, enum vtpu_fault fault, uint32_t queue)
 {
-	const struct vtpu_injection in = { fault, queue, 1, VTPU_NO_CORE };
+	const struct vtpu_injection in = {
+		.fault = fault, .queue = queue, .job = 1, .core = VTPU_NO_CORE
+	};
 	char err[128];
 
 	if (!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)))

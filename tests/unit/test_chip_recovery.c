@@ -56,7 +56,9 @@ static void bystander(struct fixture *f, const char *when)
 
 static void inject(struct fixture *f, enum vtpu_fault fault, uint32_t queue, uint32_t job)
 {
-	const struct vtpu_injection in = { fault, queue, job, VTPU_NO_CORE };
+	const struct vtpu_injection in = {
+		.fault = fault, .queue = queue, .job = job, .core = VTPU_NO_CORE
+	};
 	char err[160];
 
 	if (!vtpu_chip_inject(f->h.chip, &in, err, sizeof(err)))

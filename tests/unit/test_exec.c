@@ -428,7 +428,7 @@ static void test_hang(void)
 	hand_end(&h);
 	hand_run_init(&stuck, &h.p, &vtpu_kernels_scalar);
 	hand_run_init(&other, &h.p, &vtpu_kernels_scalar);
-	stuck.run.hang = true;
+	stuck.run.fault = VTPU_FAULT_HANG;
 	hand_start(&stuck, pool);
 	run_once(&other, pool);
 	tap_is(other.run.status, VTPU_ST_OK, "a run beside one that hangs ends");
@@ -460,7 +460,7 @@ static void test_hang_of_core(void)
 		hand_end(&h);
 		hand_run_init(&r, &h.p, &vtpu_kernels_scalar);
 		r.run.reference = reference;
-		r.run.hang = true;
+		r.run.fault = VTPU_FAULT_HANG;
 		r.run.fault_core = 1;
 		hand_start(&r, pool);
 		sleep_ms(20);
@@ -498,7 +498,7 @@ static void test_wrong_bit(void)
 		hand_run_init(&r, &h.p, &vtpu_kernels_scalar);
 		r.run.base[0] = hbm;
 		r.run.reference = reference;
-		r.run.wrong_bit = true;
+		r.run.fault = VTPU_FAULT_WRONG_BIT;
 		r.run.fault_core = 1;
 		for (uint32_t c = 0; c < 2; c++)
 			memset(r.run.core[c].vmem, 0x5a, 4096);

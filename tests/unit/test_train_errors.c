@@ -231,23 +231,24 @@ static void wrong_bit(uint32_t core, uint64_t sum)
 	vtpu_close(device);
 }
 
-/* One core of four stands still: the sentence says which. */
-static void core_hangs(void)
+/* Something befalls one core of four: the sentence says which, and what it was at. */
+static void core_fault(const char *fault, enum vtpu_status expected, const char *words)
 {
 	struct vtpu_device *device;
 	struct vtpu_model *model;
 	struct curve curve = { 0 };
 	struct vtpu_fit_options fit = usual(&curve);
+	char name[128];
 
-	ok_call(vtpu_open("model:v3,cores=4,hbm=256M,threads=2,watchdog=200,"
-			  "inject=hang:queue=4:job=8:core=2",
-			  &device),
-		"a device of which core 2 hangs");
+	snprintf(name, sizeof(name),
+		 "model:v3,cores=4,hbm=256M,threads=2,watchdog=200,inject=%s:queue=4:job=8:core=2",
+		 fault);
+	ok_call(vtpu_open(name, &device), name);
 	model = compiled(device, (struct vtpu_model_options){ .seed = 11 });
-	refused(vtpu_model_fit(model, set, &fit, NULL), VTPU_ERROR_DEADLOCK, "core 2)",
-		"a core that hangs is named");
-	tap_ok(strstr(vtpu_last_error(), "operation '"), "with where it stood: %s",
-	       vtpu_last_error());
+	refused(vtpu_model_fit(model, set, &fit, NULL), expected, words,
+		"a fault of one core ends the fit");
+	tap_ok(strstr(vtpu_last_error(), "operation '") && strstr(vtpu_last_error(), "core 2)"),
+	       "operation and core are named: %s", vtpu_last_error());
 	vtpu_model_destroy(model);
 	vtpu_close(device);
 }
@@ -311,7 +312,9 @@ int main(void)
 	hang("queue=3:job=13", "copy job failed", sum); /* of batches */
 	wrong_bit(2, sum);
 	wrong_bit(0, sum);
-	core_hangs();
+	core_fault("hang", VTPU_ERROR_DEADLOCK, "watchdog");
+	core_fault("ecc", VTPU_ERROR_DEVICE_LOST, "of buffer '");
+	core_fault("link-down", VTPU_ERROR_DEVICE_LOST, "link between cores");
 	no_room();
 	vtpu_data_destroy(set);
 	remove_dir();

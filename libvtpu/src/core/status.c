@@ -111,6 +111,7 @@ enum vtpu_status vtpu_status_of_hw(uint32_t status)
 	case VTPU_ST_RESET:
 	case VTPU_ST_RING_OVERRUN:
 	case VTPU_ST_ECC:
+	case VTPU_ST_LINK:
 		return VTPU_ERROR_DEVICE_LOST;
 	case VTPU_ST_INTERNAL:
 		break;

@@ -3,6 +3,7 @@
  * fault.c - a failed job in words: what, where, and what to do.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "device/device.h"
 
@@ -39,6 +40,8 @@ static const char *advice(uint32_t status)
 		return "see dmesg; the host buffer may be gone";
 	case VTPU_ST_ECC:
 		return "reload the data and run it again";
+	case VTPU_ST_LINK:
+		return "make a new stream and run it again; if it comes back, use fewer cores";
 	case VTPU_ST_INTERNAL:
 		return "this is a fault of the device model: please report it";
 	default:
@@ -103,7 +106,10 @@ void vtpu_fault_describe(struct vtpu_device *device, const struct vtpu_names *na
 	else if (op)
 		snprintf(where, sizeof(where), ", operation '%s' (%s, core %u)", op,
 			 unit_name(VTPU_WHERE_UNIT(state->where)), VTPU_WHERE_CORE(state->where));
-	if (is_base_fault(state->status))
+	if (state->status == VTPU_ST_ECC)
+		snprintf(where + strlen(where), sizeof(where) - strlen(where), " at 0x%llx",
+			 (unsigned long long)state->fault_addr);
+	if (is_base_fault(state->status) || state->status == VTPU_ST_ECC)
 		vtpu_address_describe(device, state->fault_addr, at, sizeof(at));
 	snprintf(text, bytes, "%s%s%s failed%s: %s%s%s%s%s", names ? "program '" : "copy job",
 		 names ? names->name : "", names ? "'" : "", where,

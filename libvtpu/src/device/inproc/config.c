@@ -96,11 +96,12 @@ static enum vtpu_status parse_inject(const char *value, struct vtpu_injection *i
 	if (!vtpu_injection_parse(value, in, err, sizeof(err)))
 		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT, "model: inject=%s: %s", value, err);
 	if (in->fault != VTPU_FAULT_NONE && in->fault != VTPU_FAULT_HANG &&
-	    in->fault != VTPU_FAULT_DMA_ERROR && in->fault != VTPU_FAULT_WRONG_BIT)
-		return vtpu_fail(VTPU_ERROR_INVALID_ARGUMENT,
-				 "model: inject=%s: a model in the process takes none, hang, "
-				 "dma-error, wrong-bit; the others are for a device in a VM",
-				 value);
+	    in->fault != VTPU_FAULT_DMA_ERROR && in->fault < VTPU_FAULT_WRONG_BIT)
+		return vtpu_fail(
+			VTPU_ERROR_INVALID_ARGUMENT,
+			"model: inject=%s: a model in the process takes none, hang, dma-error, "
+			"wrong-bit, ecc, link-down, slow, ecc-corrected; the others are for a device in a VM",
+			value);
 	return VTPU_OK;
 }
 
