@@ -68,7 +68,7 @@ struct VtpuState {
 	/** @inject: the text last given to property inject */
 	char *inject;
 
-	/** @backend: HBM; @hbm is its memory, BAR2 */
+	/** @backend: HBM; @hbm is its memory, all of BAR2 */
 	HostMemoryBackend *backend;
 	MemoryRegion *hbm;
 	/** @hbm_discard: pages can be given back and then read as zero */
@@ -77,7 +77,11 @@ struct VtpuState {
 	bool hbm_pristine;
 
 	MemoryRegion regs;
-	MemoryRegion msix_bar;
+	MemoryRegion regs_bar, hbm_bar, msix_bar;
+	/** @absent: taken off the bus by injection; what then lies over the BARs. See vtpu_absent.c */
+	bool absent;
+	MemoryRegion absent_regs, absent_hbm, absent_msix;
+	QEMUBH *vanish_bh;
 
 	struct vtpu_pool *pool;
 	struct vtpu_chip *chip;
@@ -121,6 +125,12 @@ bool vtpu_hbm_attach(VtpuState *s, Error **errp);
 void vtpu_hbm_detach(VtpuState *s);
 bool vtpu_hbm_discard(void *host, uint64_t offset, uint64_t bytes);
 void vtpu_hbm_dirty(void *host, uint64_t offset, uint64_t bytes);
+
+/* vtpu_absent.c */
+void vtpu_absent_init(VtpuState *s);
+void vtpu_absent_fini(VtpuState *s);
+void vtpu_vanish_soon(void *host);
+uint32_t vtpu_config_read(PCIDevice *pdev, uint32_t addr, int bytes);
 
 /* vtpu_pool.c */
 struct vtpu_pool *vtpu_shared_pool_get(uint32_t threads, Error **errp);

@@ -144,6 +144,7 @@ const struct vtpu_host_ops vtpu_host_ops = {
 	.thread_stop = vtpu_thread_stop,
 	.discard = vtpu_hbm_discard,
 	.dirty = vtpu_hbm_dirty,
+	.vanish = vtpu_vanish_soon,
 	.log = host_log,
 	.trace = host_trace,
 };

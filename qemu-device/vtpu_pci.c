@@ -46,6 +46,8 @@ static const MemoryRegionOps vtpu_mmio_ops = {
 
 static void vtpu_config_write(PCIDevice *pdev, uint32_t addr, uint32_t value, int bytes)
 {
+	if (VTPU(pdev)->absent)
+		return;
 	pci_default_write_config(pdev, addr, value, bytes);
 	pcie_cap_flr_write_config(pdev, addr, value, bytes);
 	pcie_aer_write_config(pdev, addr, value, bytes);
@@ -101,8 +103,13 @@ static void vtpu_register_bars(VtpuState *s)
 	PCIDevice *pdev = PCI_DEVICE(s);
 
 	memory_region_init_io(&s->regs, OBJECT(s), &vtpu_mmio_ops, s, "vtpu-regs", VTPU_BAR0_BYTES);
-	pci_register_bar(pdev, VTPU_BAR_REGS, mem64, &s->regs);
-	pci_register_bar(pdev, VTPU_BAR_HBM, mem64 | PCI_BASE_ADDRESS_MEM_PREFETCH, s->hbm);
+	memory_region_init(&s->regs_bar, OBJECT(s), "vtpu-regs-bar", VTPU_BAR0_BYTES);
+	memory_region_add_subregion(&s->regs_bar, 0, &s->regs);
+	memory_region_init(&s->hbm_bar, OBJECT(s), "vtpu-hbm-bar", memory_region_size(s->hbm));
+	memory_region_add_subregion(&s->hbm_bar, 0, s->hbm);
+	vtpu_absent_init(s);
+	pci_register_bar(pdev, VTPU_BAR_REGS, mem64, &s->regs_bar);
+	pci_register_bar(pdev, VTPU_BAR_HBM, mem64 | PCI_BASE_ADDRESS_MEM_PREFETCH, &s->hbm_bar);
 	pci_register_bar(pdev, VTPU_BAR_MSIX, PCI_BASE_ADDRESS_SPACE_MEMORY, &s->msix_bar);
 }
 
@@ -151,7 +158,8 @@ static void vtpu_reset_exit(Object *obj, ResetType type)
 		return;
 	trace_vtpu_reset_phase(vtpu_name(s), "exit", "");
 	s->hbm_pristine = false;
-	vtpu_dma_open(s);
+	if (!s->absent)
+		vtpu_dma_open(s);
 }
 
 /* ---- Coming and going --------------------------------------------------- */
@@ -224,6 +232,9 @@ static void vtpu_exit(PCIDevice *pdev)
 {
 	VtpuState *s = VTPU(pdev);
 
+	vtpu_absent_fini(s);
+	memory_region_del_subregion(&s->regs_bar, &s->regs);
+	memory_region_del_subregion(&s->hbm_bar, s->hbm);
 	vtpu_chip_fini(s);
 	vtpu_host_fini(s);
 	vtpu_shared_pool_put(s->pool);
@@ -250,6 +261,7 @@ static void vtpu_class_init(ObjectClass *oc, VTPU_QOM_CONST void *data)
 
 	pc->realize = vtpu_realize;
 	pc->exit = vtpu_exit;
+	pc->config_read = vtpu_config_read;
 	pc->config_write = vtpu_config_write;
 	pc->vendor_id = VTPU_PCI_VENDOR_ID;
 	pc->device_id = VTPU_PCI_DEVICE_ID;

@@ -28,6 +28,10 @@ bool vtpu_inject(VtpuState *s, const char *text, Error **errp)
 
 	if (!parse_injection(text, &in, errp))
 		return false;
+	if (in.fault == VTPU_FAULT_REMOVAL && !in.job) {
+		vtpu_vanish_soon(s);
+		return true;
+	}
 	if (!vtpu_chip_inject(s->chip, &in, err, sizeof(err))) {
 		error_setg(errp, "property inject=%s: %s", text, err);
 		return false;

@@ -24,6 +24,7 @@ enum vtpu_fault {
 	/* Of the chip as a whole */
 	VTPU_FAULT_FATAL,	 /* the job's start is a fatal error, INTERNAL */
 	VTPU_FAULT_LOST_COMMAND, /* an admin command, counted by @job, never completes */
+	VTPU_FAULT_REMOVAL, /* it is taken off its bus when the job starts: vtpu_host_ops.vanish */
 	/* Of a core of the job's gang */
 	VTPU_FAULT_WRONG_BIT, /* of a compute job that ends well: see @core */
 	VTPU_FAULT_ECC,	      /* a word that is read from HBM is lost: the job ends as ECC */
@@ -37,7 +38,7 @@ enum vtpu_fault {
 
 /* As they are named to people */
 #define VTPU_FAULT_NAMES \
-	"none, hang, lost-irq, dma-error, ignore-abort, stuck, dead, fatal, lost-command, " \
+	"none, hang, lost-irq, dma-error, ignore-abort, stuck, dead, fatal, lost-command, removal, " \
 	"wrong-bit, ecc, link-down, slow, ecc-corrected"
 #define VTPU_FAULT_SYNTAX \
 	"FAULT[:queue=N][:job=N][:core=N][:every=N][:chance=N][:seed=N][:times=N] with FAULT " \

@@ -18,6 +18,7 @@ static const char *const fault_name[] = {
 	[VTPU_FAULT_DEAD] = "dead",
 	[VTPU_FAULT_FATAL] = "fatal",
 	[VTPU_FAULT_LOST_COMMAND] = "lost-command",
+	[VTPU_FAULT_REMOVAL] = "removal",
 	[VTPU_FAULT_WRONG_BIT] = "wrong-bit",
 	[VTPU_FAULT_ECC] = "ecc",
 	[VTPU_FAULT_LINK_DOWN] = "link-down",
@@ -124,6 +125,10 @@ bool vtpu_chip_inject(struct vtpu_chip *chip, const struct vtpu_injection *in, c
 	if (in->core != VTPU_NO_CORE && in->fault != VTPU_FAULT_NONE && !of_core(in->fault)) {
 		snprintf(err, err_bytes, "core %u: %s is a fault of the whole job", in->core,
 			 fault_name[in->fault]);
+		return false;
+	}
+	if (in->fault == VTPU_FAULT_REMOVAL && !chip->ops.vanish) {
+		snprintf(err, err_bytes, "removal: there is no bus here to be taken off");
 		return false;
 	}
 	if (in->every && in->chance) {

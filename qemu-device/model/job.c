@@ -300,6 +300,10 @@ static bool start_running(struct vtpu_queue *q, struct vtpu_job *job)
 	case VTPU_FAULT_ECC_CORRECTED:
 		vtpu_chip_event(chip, VTPU_EVENT_ECC);
 		break;
+	case VTPU_FAULT_REMOVAL:
+		chip->ops.vanish(chip->host);
+		q->parked = true;
+		return false;
 	case VTPU_FAULT_FATAL:
 		chip->broken = true;
 		q->parked = true;

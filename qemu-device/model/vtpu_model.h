@@ -130,6 +130,11 @@ struct vtpu_host_ops {
 	bool (*discard)(void *host, uint64_t offset, uint64_t bytes);
 	/** @dirty: the chip wrote this range of HBM; may be NULL */
 	void (*dirty)(void *host, uint64_t offset, uint64_t bytes);
+	/**
+	 * @vanish: by injection: take the device off its bus soon, from where no access reaches it
+	 * any more, and reset it; called in control context. NULL: there is no bus
+	 */
+	void (*vanish)(void *host);
 	/** @log: a sentence; may be NULL */
 	void (*log)(void *host, enum vtpu_log_level level, const char *text);
 	/** @trace: an event; @queue and @seq say whose, zero where neither applies; may be NULL */

@@ -338,6 +338,66 @@ static void test_unplug(void)
 	tpu_quit(&t);
 }
 
+/* Nothing answers: all ones are read, writes are lost, nothing of the old work appears. */
+static void check_absent(struct tpu *t)
+{
+	wait_for(reg32(t, VTPU_REG_STATUS) == UINT32_MAX);
+	g_assert_cmphex(qpci_config_readl(t->pci, PCI_VENDOR_ID), ==, UINT32_MAX);
+	g_assert_cmphex(qpci_config_readw(t->pci, PCI_COMMAND), ==, UINT16_MAX);
+	g_assert_cmphex(qpci_config_readb(t->pci, PCI_CAPABILITY_LIST), ==, UINT8_MAX);
+	g_assert_cmphex(reg64(t, VTPU_REG_TIME_NS), ==, UINT64_MAX);
+	g_assert_cmphex(reg32(t, VTPU_BAR0_BYTES - 4), ==, UINT32_MAX);
+	qpci_io_writel(t->pci, t->regs, VTPU_REG_CONTROL, VTPU_CONTROL_RESET);
+	qpci_config_writew(t->pci, PCI_COMMAND, 0);
+	g_assert_cmphex(reg32(t, VTPU_REG_STATUS), ==, UINT32_MAX);
+	g_assert_cmphex(qtest_readq(t->qts, t->hbm.addr + MAGIC_AT), ==, UINT64_MAX);
+	qtest_writeq(t->qts, t->hbm.addr + MAGIC_AT, 0);
+	g_assert_cmphex(qtest_readq(t->qts, t->hbm.addr), ==, UINT64_MAX);
+	g_assert_cmpuint(qmp_stat(t->qts, "tpu0", "jobs-running"), ==, 0);
+}
+
+/* The device is pulled out: idle, with a job that hangs, with copies on their way, as a job starts. */
+static void test_removal(void)
+{
+	struct ring admin, q;
+	QTestState *qts;
+	QPCIBus *bus;
+	struct tpu t;
+	int64_t start;
+	int i;
+
+	qts = qtest_init(PORT_ARGS);
+	bus = qpci_new_pc(qts, NULL);
+	for (i = 0; i < 4; i++) {
+		plug(&t, qts, bus);
+		start = g_get_monotonic_time();
+		if (i == 1)
+			start_hung(&t, &admin, &q);
+		else if (i == 2)
+			start_large(&t, &admin, &q);
+		else
+			tpu_up(&t, &admin, &q, VTPU_QUEUE_COMPUTE);
+		if (i == 3) {
+			qmp_inject(qts, "tpu0", "removal:job=2");
+			submit_nop(&t, &q);
+			g_assert_cmphex(complete(&t, &q, NULL), ==, VTPU_ST_OK);
+			submit_nop(&t, &q);
+		} else {
+			qmp_inject(qts, "tpu0", "removal:job=0");
+		}
+		check_absent(&t);
+		within_bound(start);
+		if (i == 3)
+			g_assert_false(complete_ready(&t, &q));
+		qmp_inject(qts, "tpu0", "removal:job=0");
+		unplug(&t);
+	}
+	plug(&t, qts, bus);
+	g_assert_cmphex(qtest_readq(qts, t.hbm.addr + MAGIC_AT), ==, 0);
+	fresh_start(&t);
+	tpu_quit(&t);
+}
+
 /* QEMU ends at once, with a job that hangs and with copies on their way. */
 static void test_quit(void)
 {
@@ -373,6 +433,7 @@ int main(int argc, char **argv)
 	qtest_add_func("/vtpu/reset/system", test_system_reset);
 	qtest_add_func("/vtpu/reset/bus", test_bus_reset);
 	qtest_add_func("/vtpu/reset/unplug", test_unplug);
+	qtest_add_func("/vtpu/reset/removal", test_removal);
 	qtest_add_func("/vtpu/reset/quit", test_quit);
 	return g_test_run();
 }
