@@ -90,6 +90,11 @@ static void recover(struct vtpu_slot *slot, struct vtpu_task *task)
 {
 	struct vtpu_device *vdev = slot->vdev;
 
+	if (vtpu_hw_gone(vdev)) {
+		/* No rung helps, and no job is to blame. */
+		vtpu_reset_begin(vdev, NULL);
+		return;
+	}
 	drm_warn(&vdev->drm, "queue %u: job %u makes no progress, aborting it\n", slot->id,
 		 task->seq);
 	vtpu_write64(vdev, VTPU_REG_ABORT_JOB, (u64)slot->id << 32 | task->seq);

@@ -4,7 +4,7 @@
 # with each allocation failing once. One boot, and one for each program whose faults the device brings about.
 #
 # usage: run.sh [PART...]      only these parts of in-vm.sh
-#        run.sh faults NAME    only kselftest/vtpu/NAME, recovery or ladder
+#        run.sh faults NAME    only kselftest/vtpu/NAME, recovery, ladder or removal
 set -uo pipefail
 . "$(dirname "$0")/reports.sh"
 cd "$(dirname "$0")/../.." || exit 1
@@ -62,6 +62,7 @@ faults()
 		main checkers samples conformance kselftest fail-nth reload leaks planted
 		faults recovery
 		faults ladder
+		faults removal
 	fi
 } | awk '
 	sub(/^ok - /, "")     { print "ok " ++n " - " $0; fflush(); next }

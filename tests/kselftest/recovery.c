@@ -163,6 +163,33 @@ TEST_F_TIMEOUT(recovery, dma_error, 60)
 	EXPECT_EQ(0, kst_run(self->me.fd, again, &job));
 }
 
+/* A word of HBM is lost: who reads it is told where, nobody else notices. */
+TEST_F_TIMEOUT(recovery, memory_error, 60)
+{
+	static const char *const corrected[] = { "corrected memory error", NULL };
+	struct vtpu_queue_state state;
+	char args[64];
+	struct vtpu_job job =
+		kst_job(self->me.program, args, kst_args(args, KST_IN_VA, KST_OUT_VA), NULL, 0);
+	uint32_t before = reset_count(self->me.fd);
+
+	kst_inject("ecc:job=1");
+	EXPECT_EQ(-EIO, kst_run(self->me.fd, self->me.queue, &job));
+	ASSERT_EQ(0, kst_state(self->me.fd, self->me.queue, &state));
+	EXPECT_EQ(VTPU_ST_ECC, state.status);
+	EXPECT_EQ(KST_IN_VA, state.fault_addr);
+	EXPECT_EQ(VTPU_QUEUE_HALTED, state.flags);
+	EXPECT_TRUE(kst_answer(&self->other));
+	ASSERT_EQ(0, kst_queue(self->me.fd, VTPU_QUEUE_COMPUTE, 0, &self->me.queue));
+	EXPECT_TRUE(kst_answer(&self->me));
+	EXPECT_EQ(before, reset_count(self->me.fd));
+	EXPECT_EQ(0, kst_log_bad(self->log, NULL));
+
+	kst_inject("ecc-corrected:job=1");
+	EXPECT_TRUE(kst_answer(&self->me));
+	EXPECT_EQ(0, kst_log_bad(self->log, corrected));
+}
+
 /* The kernel's own clearing fails: it tries again, and the memory is clean all the same. */
 TEST_F_TIMEOUT(recovery, clearing_fails, 60)
 {
