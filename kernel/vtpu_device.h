@@ -224,7 +224,8 @@ struct vtpu_device {
 	struct ida context_ids, program_ids, slot_ids;
 
 	struct rw_semaphore reset_sem; /* written while the device's state is rebuilt */
-	struct work_struct reset_work;
+	struct work_struct reset_work, freeze_work;
+	bool frozen; /* by an error of the bus; under the device lock */
 	enum vtpu_device_state state; /* written by reset only; READ_ONCE elsewhere */
 	wait_queue_head_t state_changed;
 	u32 reset_count;
@@ -547,11 +548,17 @@ void vtpu_task_free(struct vtpu_task *task);
 int vtpu_get_element(const struct vtpu_array *array, u32 index, void *to, size_t bytes);
 int vtpu_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
 
+/* ---- vtpu_err.c ---- */
+extern const struct pci_error_handlers vtpu_error_handlers;
+
 /* ---- vtpu_reset.c ---- */
 void vtpu_reset_init(struct vtpu_device *vdev);
 void vtpu_reset_ready(struct vtpu_device *vdev);
 void vtpu_reset_begin(struct vtpu_device *vdev, struct vtpu_slot *guilty);
 void vtpu_reset_request(struct vtpu_device *vdev);
+void vtpu_reset_freeze(struct vtpu_device *vdev);
+void vtpu_reset_thaw(struct vtpu_device *vdev);
+void vtpu_reset_give_up(struct vtpu_device *vdev, const char *why);
 void vtpu_fail_all(struct vtpu_device *vdev, struct vtpu_slot *guilty, int error);
 
 /* ---- vtpu_quota.c ---- */

@@ -306,6 +306,7 @@ static int vtpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		return ret;
 	vtpu_fences_init(vdev);
 	vtpu_debugfs_init(vdev);
+	pci_save_state(pdev);
 	vtpu_reset_ready(vdev);
 	ret = drm_dev_register(&vdev->drm, 0);
 	if (ret) {
@@ -330,19 +331,6 @@ static void vtpu_remove(struct pci_dev *pdev)
 	stop(vdev, pdev);
 	vtpu_fences_put(vdev);
 }
-
-/* FLR and the like, asked for through sysfs: the device has forgotten all that we told it. */
-static void vtpu_reset_done(struct pci_dev *pdev)
-{
-	struct vtpu_device *vdev = pci_get_drvdata(pdev);
-
-	vtpu_reset_request(vdev);
-	flush_work(&vdev->reset_work);
-}
-
-static const struct pci_error_handlers vtpu_error_handlers = {
-	.reset_done = vtpu_reset_done,
-};
 
 static const struct pci_device_id vtpu_pci_ids[] = {
 	{ PCI_DEVICE(VTPU_PCI_VENDOR_ID, VTPU_PCI_DEVICE_ID) }, {}

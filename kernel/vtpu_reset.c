@@ -138,6 +138,60 @@ static void reset_work(struct work_struct *work)
 	drm_dev_exit(idx);
 }
 
+static void freeze_work(struct work_struct *work)
+{
+	struct vtpu_device *vdev = container_of(work, struct vtpu_device, freeze_work);
+
+	if (READ_ONCE(vdev->state) == VTPU_DEVICE_WEDGED)
+		return;
+	set_state(vdev, VTPU_DEVICE_RESETTING);
+	vtpu_admin_flush(vdev, -EAGAIN);
+	vtpu_fail_all(vdev, NULL, -EIO);
+}
+
+/*
+ * vtpu_reset_freeze() - end everything without the device, which may not be reached now
+ *
+ * Until vtpu_reset_thaw() or vtpu_reset_give_up(); nobody resets it meanwhile. Device lock held.
+ */
+void vtpu_reset_freeze(struct vtpu_device *vdev)
+{
+	if (vdev->frozen)
+		return;
+	vdev->frozen = true;
+	disable_work_sync(&vdev->reset_work);
+	/* It may still be writing to memory that is about to be freed. */
+	pci_clear_master(to_pci_dev(vdev->drm.dev));
+	queue_work(vdev->timeout_wq, &vdev->freeze_work);
+	flush_work(&vdev->freeze_work);
+}
+
+static void unfreeze(struct vtpu_device *vdev)
+{
+	vdev->frozen = false;
+	enable_work(&vdev->reset_work);
+}
+
+/* vtpu_reset_thaw() - the device has been reset: tell it what it knew */
+void vtpu_reset_thaw(struct vtpu_device *vdev)
+{
+	if (!vdev->frozen)
+		return;
+	vdev->reset_count++;
+	unfreeze(vdev);
+	vtpu_reset_request(vdev);
+	flush_work(&vdev->reset_work);
+}
+
+/* vtpu_reset_give_up() - it does not come back */
+void vtpu_reset_give_up(struct vtpu_device *vdev, const char *why)
+{
+	vtpu_reset_freeze(vdev);
+	if (READ_ONCE(vdev->state) != VTPU_DEVICE_WEDGED)
+		wedge(vdev, NULL, why);
+	unfreeze(vdev);
+}
+
 /* vtpu_reset_request() - reset the device soon; any context */
 void vtpu_reset_request(struct vtpu_device *vdev)
 {
@@ -151,6 +205,7 @@ void vtpu_reset_request(struct vtpu_device *vdev)
 void vtpu_reset_init(struct vtpu_device *vdev)
 {
 	INIT_WORK(&vdev->reset_work, reset_work);
+	INIT_WORK(&vdev->freeze_work, freeze_work);
 	disable_work(&vdev->reset_work);
 	init_rwsem(&vdev->reset_sem);
 	init_waitqueue_head(&vdev->state_changed);

@@ -4,7 +4,7 @@
 # with each allocation failing once. One boot, and one for each program whose faults the device brings about.
 #
 # usage: run.sh [PART...]      only these parts of in-vm.sh
-#        run.sh faults NAME    only kselftest/vtpu/NAME, recovery, ladder or removal
+#        run.sh faults NAME    only kselftest/vtpu/NAME, recovery, ladder, removal or bus-error
 set -uo pipefail
 . "$(dirname "$0")/reports.sh"
 cd "$(dirname "$0")/../.." || exit 1
@@ -63,6 +63,7 @@ faults()
 		faults recovery
 		faults ladder
 		faults removal
+		faults bus-error
 	fi
 } | awk '
 	sub(/^ok - /, "")     { print "ok " ++n " - " $0; fflush(); next }

@@ -303,15 +303,26 @@ struct vtpu_query_info kst_info(int fd)
 	return info;
 }
 
-void kst_inject(const char *what)
+/* A line that tests/vm/with-faults.sh acts on, and its answer */
+static void ask_host(const char *verb, const char *what)
 {
 	char answer;
 
-	printf("INJECT %s\n", what);
+	printf("%s %s\n", verb, what);
 	fflush(stdout);
 	do {
 		kst_need(read(STDIN_FILENO, &answer, 1) != 1, "the host's answer");
 	} while (answer != '\n');
+}
+
+void kst_inject(const char *what)
+{
+	ask_host("INJECT", what);
+}
+
+void kst_bus_error(const char *what)
+{
+	ask_host("AER", what);
 }
 
 const char *kst_pci(void)

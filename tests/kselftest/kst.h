@@ -130,6 +130,8 @@ struct vtpu_query_info kst_info(int fd);
  * waits for a line in answer; tests/vm/with-faults.sh is that host.
  */
 void kst_inject(const char *what);
+/** kst_bus_error() - have the device report an error of the bus, by the name of its bit in QEMU: "DLP"; the same way */
+void kst_bus_error(const char *what);
 /** kst_pci() - the device's PCI address. Called first while the driver is bound; ends the program if none is */
 const char *kst_pci(void);
 /** kst_driver() - tell the driver to "bind" or "unbind" it. Return: 0 or negative errno */

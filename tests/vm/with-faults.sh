@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Runs a kselftest program in a VM whose device brings about what the program asks for: a line `INJECT <what>` on
-# its standard output goes to the device through QEMU's control socket, and a line of input says that it is done.
+# Runs a kselftest program in a VM whose device brings about what the program asks for: a line `INJECT <fault>` or
+# `AER <error of the bus>` on its standard output goes to the device through QEMU's control socket, and a line of
+# input says that it is done.
 #
 # usage: with-faults.sh PROGRAM MODULE-OPTIONS [ARG...]
 set -uo pipefail
@@ -39,6 +40,10 @@ tools/vtpu-vm --hbm 1G --timeout "${VTPU_FAULTS_SECONDS:-500}" --qmp "$dir/qmp" 
 		case $line in
 		'INJECT '*)
 			qmp "{\"execute\":\"qom-set\",\"arguments\":{\"path\":\"vtpu0\",\"property\":\"inject\",\"value\":\"${line#INJECT }\"}}"
+			echo >&3
+			;;
+		'AER '*)
+			qmp "{\"execute\":\"human-monitor-command\",\"arguments\":{\"command-line\":\"pcie_aer_inject_error vtpu0 ${line#AER }\"}}"
 			echo >&3
 			;;
 		*) printf '%s\n' "$line" ;;
