@@ -221,11 +221,13 @@ static void give_up(struct vtpu_device *vdev, struct vtpu_admin_cmd *cmd)
 {
 	drm_err(&vdev->drm, "admin command 0x%x takes more than %u ms, resetting\n",
 		cmd->u.h.opcode, vtpu_timeout_ms);
-	if (READ_ONCE(vdev->state) != VTPU_DEVICE_RESETTING) {
-		vtpu_reset_request(vdev);
+	if (!vdev->probing && READ_ONCE(vdev->restorer) != current) {
+		/* A reset that goes on ends the command as well. */
+		if (READ_ONCE(vdev->state) == VTPU_DEVICE_OK)
+			vtpu_reset_request(vdev);
 		return;
 	}
-	/* It is the reset, or probe, that waits: nobody else will end the command. */
+	/* Nobody else will end the command. */
 	vtpu_hw_reset(vdev);
 	vtpu_admin_flush(vdev, -EIO);
 }

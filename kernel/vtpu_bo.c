@@ -54,10 +54,16 @@ static vm_fault_t bo_fault(struct vm_fault *vmf)
 	unsigned long addr = ALIGN_DOWN(vmf->address, VTPU_LARGE_BYTES);
 	unsigned long end = min(addr + VTPU_LARGE_BYTES, vma->vm_end);
 	vm_fault_t ret = VM_FAULT_SIGBUS;
+	struct vtpu_device *vdev = to_vtpu_device(gem->dev);
 	int idx;
 
-	if (!drm_dev_enter(gem->dev, &idx))
+	/* What is written to a BAR that is not there is lost. */
+	if (down_read_killable(&vdev->bar_sem))
+		return VM_FAULT_NOPAGE;
+	if (!drm_dev_enter(gem->dev, &idx)) {
+		up_read(&vdev->bar_sem);
 		return VM_FAULT_SIGBUS;
+	}
 	for (addr = max(addr, vma->vm_start); addr < end; addr += PAGE_SIZE) {
 		u64 page = skip + ((addr - vma->vm_start) >> PAGE_SHIFT);
 		vm_fault_t one;
@@ -71,6 +77,7 @@ static vm_fault_t bo_fault(struct vm_fault *vmf)
 			break;
 	}
 	drm_dev_exit(idx);
+	up_read(&vdev->bar_sem);
 	return ret;
 }
 

@@ -13,6 +13,8 @@
  *	            vtpu_hbm.lock
  *	              vtpu_slot.lock	spinlock, taken in hard interrupts
  *	              vtpu_admin.lock	spinlock, taken in hard interrupts
+ *	  mm's mmap_lock
+ *	    vtpu_device.bar_sem (read: page faults)
  *
  * The scheduler's callbacks (run_job, timedout_job) must end in bounded time,
  * since others wait for the fences that they signal: they take spinlocks only,
@@ -225,7 +227,11 @@ struct vtpu_device {
 
 	struct rw_semaphore reset_sem; /* written while the device's state is rebuilt */
 	struct work_struct reset_work, freeze_work;
-	bool frozen; /* by an error of the bus; under the device lock */
+	bool frozen; /* by an error of the bus or a reset from outside; under the device lock */
+	bool bar_away;
+	struct rw_semaphore bar_sem;  /* written while the BARs are not there */
+	struct task_struct *restorer; /* whoever tells the device what it knew, after a reset */
+	bool probing;
 	enum vtpu_device_state state; /* written by reset only; READ_ONCE elsewhere */
 	wait_queue_head_t state_changed;
 	u32 reset_count;
@@ -557,6 +563,7 @@ void vtpu_reset_ready(struct vtpu_device *vdev);
 void vtpu_reset_begin(struct vtpu_device *vdev, struct vtpu_slot *guilty);
 void vtpu_reset_request(struct vtpu_device *vdev);
 void vtpu_reset_freeze(struct vtpu_device *vdev);
+void vtpu_reset_bars_back(struct vtpu_device *vdev);
 void vtpu_reset_thaw(struct vtpu_device *vdev);
 void vtpu_reset_give_up(struct vtpu_device *vdev, const char *why);
 void vtpu_fail_all(struct vtpu_device *vdev, struct vtpu_slot *guilty, int error);

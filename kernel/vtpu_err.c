@@ -38,6 +38,7 @@ static pci_ers_result_t vtpu_slot_reset(struct pci_dev *pdev)
 
 	pci_restore_state(pdev);
 	pci_save_state(pdev);
+	vtpu_reset_bars_back(vdev);
 	if (!vtpu_hw_gone(vdev) && !vtpu_hw_reset(vdev))
 		return PCI_ERS_RESULT_RECOVERED;
 	vtpu_reset_give_up(vdev, "device does not come back after an error of the bus");
@@ -49,13 +50,15 @@ static void vtpu_resume(struct pci_dev *pdev)
 	vtpu_reset_thaw(pci_get_drvdata(pdev));
 }
 
-/* FLR and the like, asked for through sysfs: the device has forgotten all that we told it. */
+/* FLR and the like, asked for through sysfs: BARs go away, the device forgets what we told it. */
+static void vtpu_reset_prepare(struct pci_dev *pdev)
+{
+	vtpu_reset_freeze(pci_get_drvdata(pdev));
+}
+
 static void vtpu_reset_done(struct pci_dev *pdev)
 {
-	struct vtpu_device *vdev = pci_get_drvdata(pdev);
-
-	vtpu_reset_request(vdev);
-	flush_work(&vdev->reset_work);
+	vtpu_reset_thaw(pci_get_drvdata(pdev));
 }
 
 const struct pci_error_handlers vtpu_error_handlers = {
@@ -63,5 +66,6 @@ const struct pci_error_handlers vtpu_error_handlers = {
 	.mmio_enabled = vtpu_mmio_enabled,
 	.slot_reset = vtpu_slot_reset,
 	.resume = vtpu_resume,
+	.reset_prepare = vtpu_reset_prepare,
 	.reset_done = vtpu_reset_done,
 };

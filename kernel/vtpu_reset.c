@@ -8,8 +8,12 @@
  * again what it knew: address spaces and programs. Queues are lost; their
  * owners make new ones. Both run on the ordered timeout_wq, one at a time.
  */
+#include <linux/mm.h>
+
 #include "vtpu_compat.h"
 #include "vtpu_device.h"
+
+#define RESTORES 3
 
 static void set_state(struct vtpu_device *vdev, enum vtpu_device_state state)
 {
@@ -115,6 +119,22 @@ static int restore(struct vtpu_device *vdev)
 	return ret;
 }
 
+/* What befalls the device while it is told costs another reset. */
+static int restore_again(struct vtpu_device *vdev)
+{
+	unsigned int attempt = 0;
+	int ret;
+
+	WRITE_ONCE(vdev->restorer, current);
+	while ((ret = restore(vdev)) && ++attempt < RESTORES) {
+		if (vtpu_hw_gone(vdev) || vtpu_hw_reset(vdev))
+			break;
+		vtpu_admin_flush(vdev, -EAGAIN);
+	}
+	WRITE_ONCE(vdev->restorer, NULL);
+	return ret;
+}
+
 static void reset_work(struct work_struct *work)
 {
 	struct vtpu_device *vdev = container_of(work, struct vtpu_device, reset_work);
@@ -126,7 +146,7 @@ static void reset_work(struct work_struct *work)
 		vtpu_reset_begin(vdev, NULL);
 	if (READ_ONCE(vdev->state) == VTPU_DEVICE_RESETTING) {
 		down_write(&vdev->reset_sem);
-		if (restore(vdev))
+		if (restore_again(vdev))
 			wedge(vdev, NULL, "device does not work after its reset");
 		else
 			set_state(vdev, VTPU_DEVICE_OK);
@@ -150,9 +170,10 @@ static void freeze_work(struct work_struct *work)
 }
 
 /*
- * vtpu_reset_freeze() - end everything without the device, which may not be reached now
+ * vtpu_reset_freeze() - end everything without the device, whose BARs go away now
  *
- * Until vtpu_reset_thaw() or vtpu_reset_give_up(); nobody resets it meanwhile. Device lock held.
+ * Until vtpu_reset_thaw() or vtpu_reset_give_up() nobody resets it, and calls that need it wait;
+ * until vtpu_reset_bars_back() whoever touches mapped memory waits. Device lock held.
  */
 void vtpu_reset_freeze(struct vtpu_device *vdev)
 {
@@ -164,10 +185,27 @@ void vtpu_reset_freeze(struct vtpu_device *vdev)
 	pci_clear_master(to_pci_dev(vdev->drm.dev));
 	queue_work(vdev->timeout_wq, &vdev->freeze_work);
 	flush_work(&vdev->freeze_work);
+	/* Whoever is inside has been told; whoever comes waits for the reset to end. */
+	down_write(&vdev->reset_sem);
+	down_write(&vdev->bar_sem);
+	vdev->bar_away = true;
+	unmap_mapping_range(vdev->drm.anon_inode->i_mapping, 0, 0, 1);
+}
+
+/* vtpu_reset_bars_back() - the BARs are there again */
+void vtpu_reset_bars_back(struct vtpu_device *vdev)
+{
+	if (!vdev->bar_away)
+		return;
+	pci_set_master(to_pci_dev(vdev->drm.dev));
+	vdev->bar_away = false;
+	up_write(&vdev->bar_sem);
 }
 
 static void unfreeze(struct vtpu_device *vdev)
 {
+	vtpu_reset_bars_back(vdev);
+	up_write(&vdev->reset_sem);
 	vdev->frozen = false;
 	enable_work(&vdev->reset_work);
 }
@@ -187,6 +225,7 @@ void vtpu_reset_thaw(struct vtpu_device *vdev)
 void vtpu_reset_give_up(struct vtpu_device *vdev, const char *why)
 {
 	vtpu_reset_freeze(vdev);
+	vtpu_reset_bars_back(vdev);
 	if (READ_ONCE(vdev->state) != VTPU_DEVICE_WEDGED)
 		wedge(vdev, NULL, why);
 	unfreeze(vdev);
@@ -208,12 +247,15 @@ void vtpu_reset_init(struct vtpu_device *vdev)
 	INIT_WORK(&vdev->freeze_work, freeze_work);
 	disable_work(&vdev->reset_work);
 	init_rwsem(&vdev->reset_sem);
+	init_rwsem(&vdev->bar_sem);
 	init_waitqueue_head(&vdev->state_changed);
+	vdev->probing = true;
 	vdev->state = VTPU_DEVICE_RESETTING;
 }
 
 void vtpu_reset_ready(struct vtpu_device *vdev)
 {
+	vdev->probing = false;
 	set_state(vdev, VTPU_DEVICE_OK);
 	enable_work(&vdev->reset_work);
 }
