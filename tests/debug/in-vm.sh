@@ -100,7 +100,7 @@ part_kselftest()
 	export KST_MODULE=/vtpu-vm/vtpu.ko
 	for program in build/kselftest/vtpu/*; do
 		case ${program##*/} in
-		recovery | ladder | removal | bus_error) continue ;;
+		recovery | ladder | removal | bus_error | soak) continue ;;
 		esac
 		[ ! -x "$program" ] || run "kselftest ${program##*/}" 1200 "$program"
 	done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Programs for the real kselftest harness and runner, static, with raw ioctls. They run in a VM in a folder
 # that looks like tools/testing/selftests: build/kselftest/{kselftest/runner.sh,vtpu/<programs>}.
-KSELFTESTS := ioctl_matrix hostile memory queue syncobj quota unplug recovery ladder removal bus_error
+KSELFTESTS := ioctl_matrix hostile memory queue syncobj quota unplug recovery ladder removal bus_error soak
 KST_HEADERS := build/kernel-source/tools/testing/selftests
 
 CFLAGS_tests/kselftest += -std=gnu11 -isystem $(KST_HEADERS) $(shell pkg-config --cflags libdrm)
@@ -25,8 +25,11 @@ kselftests: $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES) ## The kernel's 
 CHECK_DEPS += $(KSELFTESTS:%=build/kselftest/vtpu/%) $(KST_FILES)
 CHECK_VM += tests/kselftest/run.sh
 TIMEOUT_tests/kselftest/run.sh := 900
-CHECK_HOST_VM += tests/vm/recovery.sh tests/vm/ladder.sh tests/vm/removal.sh tests/vm/bus-error.sh
+CHECK_HOST_VM += tests/vm/recovery.sh tests/vm/ladder.sh tests/vm/removal.sh tests/vm/bus-error.sh tests/vm/soak.sh
+CHECK_LONG += tests/vm/soak-long.sh
 TIMEOUT_tests/vm/recovery.sh := 300
 TIMEOUT_tests/vm/ladder.sh := 600
 TIMEOUT_tests/vm/removal.sh := 300
 TIMEOUT_tests/vm/bus-error.sh := 300
+TIMEOUT_tests/vm/soak.sh := 300
+TIMEOUT_tests/vm/soak-long.sh := 2700

@@ -49,9 +49,24 @@ int kst_open(void)
 	return fd;
 }
 
+static int64_t patience;
+
+void kst_patient(int64_t ns)
+{
+	patience = ns;
+}
+
 int kst_ioctl(int fd, unsigned long request, void *arg)
 {
-	return ioctl(fd, request, arg) ? -errno : 0;
+	int64_t start = patience ? kst_now() : 0;
+	int ret;
+
+	for (;;) {
+		ret = ioctl(fd, request, arg) ? -errno : 0;
+		if (ret != -EAGAIN || !patience || kst_now() - start > patience)
+			return ret;
+		kst_sleep_ms(10);
+	}
 }
 
 int64_t kst_now(void)

@@ -20,6 +20,8 @@
 
 /** kst_open() - a new file of the first device that there is; ends the program as skipped if there is none */
 int kst_open(void);
+/** kst_patient() - from now on calls that say EAGAIN, as a reset of the device makes them, are made again for so long */
+void kst_patient(int64_t ns);
 /** kst_ioctl() - one call */
 int kst_ioctl(int fd, unsigned long request, void *arg);
 /** kst_now() - CLOCK_MONOTONIC, ns */
@@ -95,6 +97,8 @@ void kst_client(struct kst_client *c);
 void kst_client_on(struct kst_client *c, int fd);
 /** kst_client_close() - unmap its memory and close its file: mappings keep a file open */
 void kst_client_close(struct kst_client *c);
+/** kst_try() - as kst_answer(). Return: error of call or fence, -EINPROGRESS without a signal, -EBADMSG and a message if the numbers are wrong */
+int kst_try(struct kst_client *c);
 /** kst_answer() - run its job with new numbers; false, with a message, if anything is wrong */
 bool kst_answer(struct kst_client *c);
 /** kst_args() - argument block of its program. Return: bytes */
